@@ -21,9 +21,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.session.commands import COMMANDS, EVERYWHERE
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
+from relax_explorer.ui.commands import COMMANDS, EVERYWHERE
 
 Settings = dict[str, dict[str, Any]]
 
@@ -65,7 +65,7 @@ class _Reader:
 
     def _keys(self, path: Path, table: object, is_project: bool) -> None:
         """Add the keys of the explorer. Raises BadConfig with the line of a wrong one."""
-        from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, keymap
+        from relax_explorer.ui.tui.keys import PRESETS, BadKeys, keymap
 
         if is_project:
             text = f"{path}: setting 'keys' is ignored: a file found in a folder does not choose keys"
@@ -133,7 +133,7 @@ def _fitting(place: str, option_type: str, value: Any) -> Any:
         raise BadConfig(f"{place} is {_brief(value)}, which is no value of an option")
     if option_type in ("pair", "many"):
         return [str(item) for item in items]
-    if is_list and option_type == "names":
+    if is_list and option_type in ("passes", "codes"):
         return ",".join(value)
     types: dict[str, tuple[type, ...]] = {
         "flag": (bool,),
@@ -170,7 +170,8 @@ def _place(path: Path, name: str) -> str:
 
 
 _WORDS = {
-    "flag": "true or false", "switch": "true or false", "int": "a whole number", "float": "a number", "names": "a text or a list of texts",
+    "flag": "true or false", "switch": "true or false", "int": "a whole number", "float": "a number", "passes": "a text or a list of texts",
+    "codes": "a text or a list of texts",
 }  # fmt: skip
 
 

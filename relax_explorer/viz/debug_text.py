@@ -15,7 +15,8 @@ from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.shape_panel import ShapePanel
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.debug_session import Answer, DebugCommand, Inside, Place, Watch
+from relax_explorer.core.session.command import Command
+from relax_explorer.core.session.debug_session import Answer, Inside, Place, Watch
 from relax_explorer.viz.length_text import shape_data, shape_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
@@ -342,7 +343,7 @@ def _printed(output: Iterable[str]) -> Iterable[str]:
 
 
 def _help(data: dict[str, Any]) -> Iterable[str]:
-    commands: list[DebugCommand[Any]] = data["commands"]
+    commands: list[Command[Answer]] = data["commands"]
     if len(commands) > 1:
         for item in commands:
             doc = item.doc.partition(":")[0].partition(";")[0].rstrip(".")
@@ -447,5 +448,5 @@ _PLAIN: dict[type, Callable[..., Any]] = {
         "changed": item.is_changed,
     },
     Shape: list,
-    DebugCommand: lambda item: {"name": item.name, "usage": item.usage, "short": item.short, "doc": item.doc},
+    Command: lambda item: {"name": item.name, "usage": item.usage, "short": item.short, "doc": item.doc},
 }

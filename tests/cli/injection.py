@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from relax_explorer.ui.tui.safety import SAFE
+from relax_explorer.ui.tui.themes import SAFE
 from tests.cli.test_injection import SINKS, into, reached
 from tests.support.injection import PAYLOADS, PLACES, program, unsafe
 from tests.ui.test_injection import seen

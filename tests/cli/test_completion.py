@@ -13,10 +13,10 @@ from click.shell_completion import ShellComplete
 
 from relax_explorer.core import ops, passes
 from relax_explorer.core.codes import CODES
-from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli.completing import VARIABLE
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 

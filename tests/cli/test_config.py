@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from relax_explorer.core.session.command_types import Argument
-from relax_explorer.core.session.commands import COMMANDS
+from relax_explorer.core.session.command import Argument
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 from relax_explorer.ui.config import BadConfig, settings
 
 # An error by the specification, a warning for TVM.
@@ -195,8 +195,12 @@ KINDS = {
     "flag",
     "permission",
     "choice",
-    "names",
+    "passes",
+    "codes",
+    "stage",
+    "subject",
     "source",
+    "sources",
     "target",
     "pair",
     "many",

@@ -9,9 +9,9 @@ LIMIT = 30  # seconds
 DROPPED = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told this process to ignore it
-from relax_explorer.ui.cli import ctrl_c
+from relax_explorer.ui.cli import streams
 if {keep}:
-    ctrl_c.keep()
+    streams.keep_interrupts()
 class Freed:
     def __del__(self):
         raise {error}

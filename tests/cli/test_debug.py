@@ -103,6 +103,25 @@ def test_commands_are_read_line_by_line_and_an_empty_line_repeats(tmp_path: Path
     assert prompt.status() == 0
 
 
+def test_tab_completes_commands_and_what_follows_them(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(SMALL)
+    prompt = Prompt(path, "--input", "x=arange")
+    prompt.read()
+    prompt.send("s\n")
+    prompt.read()
+    for line, answer in (
+        ("pri\ty\t\n", "y = (2,) f32 [0 2]"),
+        ("info loc\t\n", "x = (2,) f32"),
+        ("list ma\t\n", "def main"),
+        ("help unti\t\n", "until [PLACE] [if CONDITION]"),
+    ):
+        prompt.send(line)
+        assert answer in prompt.read()
+    prompt.send("quit\n")
+    assert prompt.status() == 0
+
+
 def test_ctrl_c_stops_a_move_and_keeps_the_session(tmp_path: Path) -> None:
     path = tmp_path / "p.py"
     path.write_text(PROGRAMS["recursion"])

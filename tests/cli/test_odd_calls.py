@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 from tests.support.odd_calls import CALLS, PROGRAMS, words, write_files
 
 ON_STDIN = "@R.function\ndef main(x: R.Object):\n    return x\n"

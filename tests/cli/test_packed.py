@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 
 PROGRAM = """@I.ir_module
 class M:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from relax_explorer.ui.cli import progress
+from relax_explorer.ui.cli import interruptible
 from relax_explorer.ui.cli.main import group
 
 DATA = Path(__file__).parent.parent / "data" / "corpus" / "mlp"
@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 def opened(monkeypatch: pytest.MonkeyPatch, patience: float = 0.0) -> Terminal:
     """A terminal as standard error. The test must call this: pytest sets standard error after fixtures."""
     shown = Terminal()
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(interruptible, "QUIET", patience)
     monkeypatch.setattr("sys.stderr", shown)
     return shown
 
@@ -38,7 +38,7 @@ def lines(terminal: Terminal) -> list[str]:
 
 def test_the_line_is_replaced_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = opened(monkeypatch)
-    with progress.progress() as told:
+    with interruptible.progress() as told:
         told("stage", 1, 3)
         told("stage", 2, 3)
         told("sample", 1, 1)  # a single part is no news
@@ -47,7 +47,7 @@ def test_the_line_is_replaced_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_line_goes_after_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = opened(monkeypatch)
-    with contextlib.suppress(KeyboardInterrupt), progress.progress() as told:
+    with contextlib.suppress(KeyboardInterrupt), interruptible.progress() as told:
         told("stage", 1, 3)
         raise KeyboardInterrupt
     assert lines(terminal) == ["", "stage 1/3", ""]
@@ -55,16 +55,16 @@ def test_the_line_goes_after_an_error_too(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = opened(monkeypatch, 60.0)
-    with progress.progress() as told:
+    with interruptible.progress() as told:
         told("stage", 1, 3)
     assert terminal.getvalue() == ""
 
 
 def test_a_pipe_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(interruptible, "QUIET", 0.0)
     shown = io.StringIO()
     monkeypatch.setattr("sys.stderr", shown)
-    with progress.progress() as told:
+    with interruptible.progress() as told:
         told("stage", 1, 3)
     assert shown.getvalue() == ""
 
@@ -72,7 +72,7 @@ def test_a_pipe_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("command", ["validate", "bisect"])
 def test_each_stage_is_told(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(interruptible, "QUIET", 0.0)
     monkeypatch.setattr("relax_explorer.ui.cli.comparing.progress", lambda: _Listening(told))
     done = CliRunner().invoke(group, [command, str(DATA), "--samples", "2"])
     assert done.exit_code == 0, done.output
@@ -102,8 +102,8 @@ def test_compiled_kernels_are_counted(
     stage = DATA / "12_FuseTIRInner.py"
     count = len(set(re.findall(r"call_tir\(cls\.(\w+)", stage.read_text())))
     terminal = Terminal()
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
+    monkeypatch.setattr(interruptible, "QUIET", 0.0)
+    monkeypatch.setattr(interruptible, "sys", SimpleNamespace(stderr=terminal))
     given = [option.format(calls=tmp_path / "calls", script=tmp_path / "script") for option in options]
     done = CliRunner().invoke(group, [command, str(stage), *given])
     assert done.exit_code == 0, done.output

@@ -21,7 +21,7 @@ import pytest
 from aiohttp import web
 
 from relax_explorer.ui.cli import token_server
-from relax_explorer.ui.cli.tab import Tab
+from relax_explorer.ui.cli.token_server import Tab
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.viz.test_report import CHROMIUM, QUIET

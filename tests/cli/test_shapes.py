@@ -14,7 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.directories import sample
 from relax_explorer.ui.tui.rows import detail_lines
-from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import Selection
 from tests.cli.test_commands import rxe_cli
 
 PROGRAM = """@I.ir_module

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from relax_explorer.core.session.command import Command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
-from relax_explorer.core.session.debug_session import DebugCommand, found_command
+from relax_explorer.core.session.debug_session import Answer, found_command
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS
 from relax_explorer.ui.cli.main import group
 from tests.support.packed_functions import register
@@ -107,7 +107,7 @@ def test_a_session_prints_its_transcript(transcript: Transcript, tmp_path: Path,
 
 
 @pytest.mark.parametrize(("word", "table"), [("session", DEBUG_COMMANDS), ("lockstep", LOCKSTEP_COMMANDS)])
-def test_every_command_has_a_transcript(word: str, table: tuple[DebugCommand[Any], ...]) -> None:
+def test_every_command_has_a_transcript(word: str, table: tuple[Command[Answer], ...]) -> None:
     words = {command.split()[0] for item in ALL if item.word == word for command in item.commands}
     known = {name for command in table for name in (command.name, *command.short)}
     used = {found_command(table, name).name for name in words & known}

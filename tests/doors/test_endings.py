@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.ui.cli.graph_output import _ENDINGS
+from relax_explorer.ui.cli.graphing import _ENDINGS
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.core.session.command_types import Argument, Command
-from relax_explorer.core.session.commands import COMMANDS
+from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 from tests.doors.audited import ROOT, audited
 from tests.doors.strangers_files import (
     CODE,

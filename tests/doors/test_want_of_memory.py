@@ -84,10 +84,10 @@ def test_want_of_memory_is_known_by_its_errors(error: Exception, is_cause: bool)
 def test_memory_that_ends_inside_a_command_is_told(where: str) -> None:
     code = f"""
 import sys, threading, time
-from relax_explorer.ui.cli import handler_table, main
+from relax_explorer.ui.cli import main, reference
 def command(**_):
     {where}
-handler_table.HANDLERS["ops"] = command
+reference.list_ops = command
 sys.argv[1:] = ["ops"]
 main.main()
 """

@@ -13,7 +13,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import binding_text, diff_modules
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import rows
-from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import Selection
 from relax_explorer.viz import table_diff
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.problem import render

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core import passes as registry
 from relax_explorer.core.codes import CODES
-from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 from relax_explorer.ui.tui.keys import KEYS
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -120,9 +120,9 @@ def passes() -> str:
 
 
 def keys() -> str:
-    """The keys of the explorer: key, action, screens."""
+    """The keys of the explorer in alphabetical order: key, action, screens."""
     return "".join(
-        f"{item.key:24} {item.action:32} {' '.join(item.screens)}".rstrip() + "\n" for item in KEYS
+        sorted(f"{item.key:24} {item.action:32} {' '.join(item.screens)}".rstrip() + "\n" for item in KEYS)
     )
 
 

@@ -26,7 +26,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.key_recording import screen_text
-from relax_explorer.ui.tui.keymap import PRESETS, keymap
+from relax_explorer.ui.tui.keys import PRESETS, keymap
 from relax_explorer.ui.tui.typed import TYPED
 from tests.support.roundtrip import DATA, SAMPLES
 

@@ -16,9 +16,8 @@ from relax_explorer.core.session.debug_session import DebugSession, open_debug_s
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.ui.tui.debug_rows import marked_lines
+from relax_explorer.ui.tui.debug_rows import DoneValues, marked_lines
 from relax_explorer.ui.tui.rows import Recent, compact_rows
-from relax_explorer.ui.tui.run_marks import DoneValues
 from relax_explorer.ui.tui.table_rows import BesideRows
 from relax_explorer.ui.tui.widgets.line_view import fitted
 from relax_explorer.viz.ir_table import IrTable

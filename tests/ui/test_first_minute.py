@@ -9,8 +9,8 @@ import pytest
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.keymap import keymap
-from relax_explorer.ui.tui.recipe import RECIPE
+from relax_explorer.ui.tui.keys import keymap
+from relax_explorer.ui.tui.screens.home_screen import RECIPE
 from relax_explorer.ui.tui.tutorial import LESSONS
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text

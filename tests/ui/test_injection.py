@@ -9,8 +9,8 @@ from rich.text import Text
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.safety import SAFE
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.themes import SAFE
+from relax_explorer.ui.tui.widgets.framed import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.injection import LATER, SHORT, program, unsafe
 from tests.ui.test_explorer import screen_text, wait

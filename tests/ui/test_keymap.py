@@ -10,23 +10,26 @@ from click.testing import CliRunner
 from textual.binding import Binding
 from textual.keys import _character_to_key
 
-from relax_explorer.core.session.commands import command
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.config import BadConfig, settings
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, action_names, keymap, name_of
 from relax_explorer.ui.tui.keys import (
     KEYS,
+    PRESETS,
     SCREENS,
     WIDEST_LABEL,
+    BadKeys,
     Key,
+    action_names,
     bindings,
     help_lines,
     help_text,
+    keymap,
     keys_of,
 )
-from relax_explorer.ui.tui.selection import room
+from relax_explorer.ui.tui.state import room
 from relax_explorer.ui.tui.widgets.line_view import FARTHER, LineView
 from relax_explorer.viz.table_diff import GLYPHS, GROUP_GLYPHS
 from relax_explorer.viz.tokens import MARKS
@@ -37,12 +40,13 @@ from tests.ui.test_screens import idle, press, typed
 
 def keys_for(screen: str, name: str, preset: str = "default", **changes: str) -> list[str]:
     table = keymap(preset, {key.replace("_", "-"): text for key, text in changes.items()})
-    return [key.key for key in keys_of(screen, table) if name_of(key.action) == name]
+    return [key.key for key in keys_of(screen, table) if key.name == name]
 
 
 def test_each_action_has_one_name_of_words() -> None:
     actions = {key.action for key in KEYS}
-    assert len({name_of(action) for action in actions}) == len(actions)
+    names = {(key.action, key.name) for key in KEYS}
+    assert len(names) == len(actions) == len({name for _, name in names})
     assert all(name.replace("-", "").isalpha() for name in action_names())
     assert keymap() == KEYS
 
@@ -51,7 +55,7 @@ def test_each_action_has_one_name_of_words() -> None:
 def test_each_preset_keeps_every_action_within_reach(preset: str) -> None:
     table = keymap(preset)
     assert {key.action for key in table} == {key.action for key in KEYS}
-    assert {name_of(key.action) for key in table if not key.key} <= {"open-all", "close-all"}
+    assert {key.name for key in table if not key.key} <= {"open-all", "close-all"}
     assert command("tui").arguments  # its option lists the presets
     option = next(item for item in command("tui").arguments if item.name == "--keys")
     assert option.choices == tuple(PRESETS)

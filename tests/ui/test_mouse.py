@@ -11,8 +11,7 @@ from textual.pilot import Pilot
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.widgets.buttons import Button, ButtonLine, pressed
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import Button, ButtonLine, FixedText, pressed
 from relax_explorer.viz.visible import columns
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait

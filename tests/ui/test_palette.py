@@ -36,7 +36,9 @@ async def test_it_lists_every_action_of_the_screen(screen: str) -> None:
         await opened(app, pilot)
         app.show_screen(screen)
         await pilot.pause()
-        names = {key.description for key in keys_of(app.screen_name)} | {item.doc for item in TYPED}
+        names = {key.description for key in keys_of(app.screen_name)} | {
+            item.doc.rstrip(".") for item in TYPED
+        }
         found = await with_palette(app, pilot)
         await wait(pilot, lambda: found.option_count == len(names))
 

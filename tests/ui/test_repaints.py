@@ -11,8 +11,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from relax_explorer.ui.tui.app import TICK, Explorer
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
-from relax_explorer.ui.tui.widgets.framed import Box
+from relax_explorer.ui.tui.widgets.framed import Box, FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from tests.ui.test_explorer import LLAMA, opened, screen_text, wait
 from tests.ui.test_screens import idle

@@ -16,12 +16,11 @@ from relax_explorer.ui import recent
 from relax_explorer.ui.tui import pictures
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
-from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.debug_rows import RunView, step_at, timeline
 from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
 from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
-from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
+from relax_explorer.ui.tui.widgets.framed import FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text, wait

@@ -15,7 +15,7 @@ from relax_explorer.core.relations.relay_types import Hole, TupleType
 from relax_explorer.core.relations.solver import Outcome
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.command_twin import command_line
+from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import TABLES
 from relax_explorer.viz.solving_report import read_solving, solving_report

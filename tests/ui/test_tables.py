@@ -14,7 +14,7 @@ from relax_explorer.core.syntax.load import load
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import Selection
 from relax_explorer.viz.tokens import THEMES
 from tests.ui.test_explorer import LLAMA, opened, screen_text, wait
 

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from relax_explorer.ui.tui import terminal_image
+from relax_explorer.ui.tui import pictures
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.terminal_image import ABSENT, SILENT, on_terminal
+from relax_explorer.ui.tui.pictures import ABSENT, SILENT, on_terminal
 from relax_explorer.viz.terminal_picture import ASK
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
@@ -72,7 +72,7 @@ def test_a_picture_is_written_until_a_key_is_pressed(reply: bytes, begins: bytes
 
 @pytest.mark.parametrize("reply", [NEITHER, b"", b"\x1b[?62"])
 def test_a_terminal_that_speaks_nothing_is_told(reply: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal_image, "PATIENCE", 0.2)
+    monkeypatch.setattr(pictures, "PATIENCE", 0.2)
     said, written, is_restored = shown_on(reply)
     assert said == SILENT
     assert written == ASK, "nothing else is drawn"

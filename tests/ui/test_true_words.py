@@ -13,7 +13,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import run_control
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.run_marks import DoneValues
+from relax_explorer.ui.tui.debug_rows import DoneValues
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_debugging import typed

@@ -10,7 +10,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import rows
-from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import Selection
 from relax_explorer.viz import table_diff
 from relax_explorer.viz.ir_graph import graph
 from tests.support.roundtrip import SAMPLES, STAGES

@@ -157,16 +157,16 @@ def blame_(session: DebugSession, text: str) -> Answer:
 
 def info(session: DebugSession, text: str) -> Answer:
     """`info`."""
-    found = [name for name in _TOPICS if name.startswith(text)] if text else []
+    found = [name for name in TOPICS if name.startswith(text)] if text else []
     if text == "watch":
         found = ["watches"]
     if len(found) == 1:
-        return _TOPICS[found[0]](session)
+        return TOPICS[found[0]](session)
     if text and not found:
         raise refused(
-            f"there is no topic {text[:40]!r}", near(text, _TOPICS, f"info shows {', '.join(_TOPICS)}")
+            f"there is no topic {text[:40]!r}", near(text, TOPICS, f"info shows {', '.join(TOPICS)}")
         )
-    raise refused("info takes a topic", f"info shows {', '.join(found or _TOPICS)}")
+    raise refused("info takes a topic", f"info shows {', '.join(found or TOPICS)}")
 
 
 def _locals(session: DebugSession) -> Answer:
@@ -198,7 +198,7 @@ def _frames(session: DebugSession) -> Answer:
     return Answer("frames", {"frames": rows, "selected": session.level})
 
 
-_TOPICS: dict[str, Callable[[DebugSession], Answer]] = {
+TOPICS: dict[str, Callable[[DebugSession], Answer]] = {
     "breakpoints": lambda session: Answer("breakpoints", breakpoints(session)),
     "watches": lambda session: Answer("watches", {"watches": session.watched()}),
     "locals": _locals,

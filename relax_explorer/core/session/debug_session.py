@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_program import CallProgram, CallSteps
+from relax_explorer.core.session.command import Command
 from relax_explorer.core.session.debug_places import Listing, Places, listing, near, refused
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.tir.prim_expr import BufferLoad
@@ -88,6 +89,10 @@ class DebugSession:
     def outside(self) -> str:
         """The function that makes the calls of a file; empty for a run of one call."""
         return "" if self.calls is None else self.calls.program.name
+
+    def names(self, kind: str) -> Iterable[str]:
+        """The variables of the selected frame, or the functions of the program."""
+        return {"variable": self.frame.values, "function": self.listing.functions}.get(kind, {})
 
     @property
     def frames(self) -> list[Activation]:
@@ -312,26 +317,7 @@ def listing_of(session: Session, stage: int) -> Listing:
 # A table of commands of a prompt: found by name, short form or unique beginning, and run on a session.
 
 
-_S = TypeVar("_S")
-
-
-@dataclass(frozen=True, slots=True)
-class DebugCommand(Generic[_S]):
-    """One command: its name, its arguments, one sentence, its function, and its short forms."""
-
-    name: str
-    arguments: str
-    doc: str
-    handler: Callable[[_S, str], Answer]
-    short: tuple[str, ...] = ()
-
-    @property
-    def usage(self) -> str:
-        """The name with its arguments."""
-        return f"{self.name} {self.arguments}".rstrip()
-
-
-def found_command(commands: Sequence[DebugCommand[_S]], word: str) -> DebugCommand[_S]:
+def found_command(commands: Sequence[Command[Answer]], word: str) -> Command[Answer]:
     """The command with this name, short form or unique beginning of its name. Raises Failure."""
     by_short = {short: item for item in commands for short in (item.name, *item.short)}
     exact = by_short.get(word)
@@ -346,17 +332,17 @@ def found_command(commands: Sequence[DebugCommand[_S]], word: str) -> DebugComma
     raise refused(f"there is no command {word!r}", near(word.lower(), by_short, "`help` lists the commands"))
 
 
-def help_on(commands: Sequence[DebugCommand[Any]], text: str) -> Answer:
+def help_on(commands: Sequence[Command[Answer]], text: str) -> Answer:
     """The answer to `help`: all commands, or the one that is named. Raises Failure."""
     return Answer("help", {"commands": [found_command(commands, text)] if text else list(commands)})
 
 
-def execute_from(commands: Sequence[DebugCommand[_S]], session: _S, line: str) -> Answer:
+def execute_from(commands: Sequence[Command[Answer]], session: object, line: str) -> Answer:
     """Run one command line. A wrong command is answered with its problem, and changes nothing."""
     word, _, rest = line.strip().partition(" ")
     if not word or word.startswith("#"):
         return Answer("nothing")
     try:
-        return found_command(commands, word).handler(session, rest.strip())
+        return found_command(commands, word).run(session, rest.strip())
     except Failure as failure:
         return Answer("refused", {}, failure.diagnostics)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.session.command import Command, word
 from relax_explorer.core.session.compare import Lockstep
+from relax_explorer.core.session.debug_commands import COMMAND, MAYBE_NAME, POSITION, TIMES
 from relax_explorer.core.session.debug_motions import LAST, count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
-from relax_explorer.core.session.debug_session import Answer, DebugCommand, execute_from, help_on
+from relax_explorer.core.session.debug_session import Answer, help_on
 from relax_explorer.core.session.recording import Production
 
 _AROUND = 5  # pairs that `list` shows on each side
@@ -17,6 +19,11 @@ class LockstepSession:
     def __init__(self, runs: Lockstep) -> None:
         self.runs, self.at = runs, 0
         self.is_over = False  # True after `quit`
+
+    def names(self, kind: str) -> list[str]:
+        """The variables of both runs."""
+        pairs = self.runs.pairs if kind == "variable" else ()
+        return list(dict.fromkeys(name for pair in pairs for name in pair.names))
 
     def stop(self, already: str = "") -> Answer:
         """The current position."""
@@ -74,7 +81,7 @@ def _newest(productions: list[Production | None], name: str) -> Production | Non
 
 
 def _check_name(session: LockstepSession, name: str) -> None:
-    known = {item for pair in session.runs.pairs for item in pair.names}
+    known = session.names("variable")
     if name not in known:
         raise refused(f"neither run has a value {name[:40]!r}", near(name, known, "name a variable"))
 
@@ -95,23 +102,19 @@ def _quit(session: LockstepSession, text: str) -> Answer:
     return Answer("quit")
 
 
-LOCKSTEP_COMMANDS: tuple[DebugCommand[LockstepSession], ...] = (
-    DebugCommand("step", "[N]", "Go to the next pair of values, into calls.", lambda s, text: _stepped(s, text, 1), ("s",)),
-    DebugCommand("reverse-step", "[N]", "Go back one pair.", lambda s, text: _stepped(s, text, -1), ("rs", "S", "back")),
-    DebugCommand("next", "[N]", "Go to the next pair of this function, over its calls.", lambda s, text: _over(s, text, 1), ("n",)),
-    DebugCommand("reverse-next", "[N]", "Go back over calls.", lambda s, text: _over(s, text, -1), ("rn", "N")),
-    DebugCommand("continue", "", "Go to the next pair that differs, or to the results.", lambda s, text: _continued(s, text, 1), ("c",)),
-    DebugCommand("reverse-continue", "", "Go back to a pair that differs, or to the start.", lambda s, text: _continued(s, text, -1), ("rc", "C")),
-    DebugCommand("until", "NAME", "Go to the next pair with a variable of this name.", lambda s, text: _until(s, text, 1), ("u",)),
-    DebugCommand("reverse-until", "NAME", "Go back to a pair with a variable of this name.", lambda s, text: _until(s, text, -1), ("ru", "U")),
-    DebugCommand("goto", "N|+N|-N|start|end", "Go to pair N.", _goto, ("g",)),
-    DebugCommand("print", "[NAME]", "Show the elements of the pair, or of the last values of a variable.", _print, ("p",)),
-    DebugCommand("list", "", "Show the pairs around this one.", _list, ("l",)),
-    DebugCommand("help", "[COMMAND]", "List the commands, or explain one.", _help, ("h", "?")),
-    DebugCommand("quit", "", "End the session.", _quit, ("q",)),
+_NAME = (word("NAME", "variable"),)
+LOCKSTEP_COMMANDS: tuple[Command[Answer], ...] = (
+    Command("step", "Go to the next pair of values, into calls.", lambda s, text: _stepped(s, text, 1), TIMES, short=("s",)),
+    Command("reverse-step", "Go back one pair.", lambda s, text: _stepped(s, text, -1), TIMES, short=("rs", "S", "back")),
+    Command("next", "Go to the next pair of this function, over its calls.", lambda s, text: _over(s, text, 1), TIMES, short=("n",)),
+    Command("reverse-next", "Go back over calls.", lambda s, text: _over(s, text, -1), TIMES, short=("rn", "N")),
+    Command("continue", "Go to the next pair that differs, or to the results.", lambda s, text: _continued(s, text, 1), short=("c",)),
+    Command("reverse-continue", "Go back to a pair that differs, or to the start.", lambda s, text: _continued(s, text, -1), short=("rc", "C")),
+    Command("until", "Go to the next pair with a variable of this name.", lambda s, text: _until(s, text, 1), _NAME, short=("u",)),
+    Command("reverse-until", "Go back to a pair with a variable of this name.", lambda s, text: _until(s, text, -1), _NAME, short=("ru", "U")),
+    Command("goto", "Go to pair N.", _goto, POSITION, short=("g",)),
+    Command("print", "Show the elements of the pair, or of the last values of a variable.", _print, MAYBE_NAME, short=("p",)),
+    Command("list", "Show the pairs around this one.", _list, short=("l",)),
+    Command("help", "List the commands, or explain one.", _help, COMMAND, short=("h", "?")),
+    Command("quit", "End the session.", _quit, short=("q",)),
 )  # fmt: skip
-
-
-def execute(session: LockstepSession, line: str) -> Answer:
-    """Run one command line. A wrong command is answered with its problem, and changes nothing."""
-    return execute_from(LOCKSTEP_COMMANDS, session, line)

@@ -1,17 +1,27 @@
-"""The problems of the programs at a path: one file, or the stages in a folder."""
+"""The problems of programs: found at a path, printed as text, JSON, annotations and SARIF."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
+import relax_explorer
 from relax_explorer.core.check.module_check import check, problems
-from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError, Severity
+from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Failure, Label, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.stages import Stage, distinct
+from relax_explorer.core.source import Span
+from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at
+from relax_explorer.viz.problem import headline, render
+from relax_explorer.viz.visible import visible
 
 NOTATIONS = (CONTRACTS, RELATIONS)
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
@@ -80,3 +90,156 @@ def _checked(
         return tuple(check(module(), profile, prover=prover, allow_unknown_ops=allow_unknown_ops))
     except ParseError as failure:
         return problems(failure, profile, prover, allow_unknown_ops)
+
+
+# -- check output ----------------------------------------------------------------------------------------------------
+# Print the problems of `check` in each output format.
+
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def print_problems(
+    found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int, is_build: bool = False
+) -> None:
+    """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF.
+
+    Each comes with its stage, if those of a build were checked; `is_build` if these are all.
+    """
+    problems = [problem for _, problem in found]
+    counts = Counter(str(problem.level) for problem in problems)
+    if style == "json":
+        output.tell(
+            "check",
+            {
+                "files": files,
+                "counts": dict(counts),
+                "problems": [_data(stage, problem) for stage, problem in found],
+            },
+        )
+        return
+    if style == "sarif":
+        output.say(output.json_text(sarif_log(problems), 1))
+        return
+    for problem in _once(found) if is_build and style != "github" else problems:
+        if style == "github":
+            output.say(_github(problem))
+        else:
+            shown = render if style == "text" else headline
+            output.say_styled(shown(problem, output.colors()))
+    if style != "github":
+        for stage in dict.fromkeys(stage for stage, _ in found if stage is not None):
+            own = Counter(str(problem.level) for its, problem in found if its is stage)
+            output.say(f"stage {stage}: {_total(own)}", err=True)
+        what = "stage" if is_build else "file"
+        output.say(f"{files} {what}{'s' if files > 1 else ''} checked: {_total(counts)}", err=True)
+
+
+def _once(found: Sequence[tuple[Stage | None, Diagnostic]]) -> Iterator[Diagnostic]:
+    """Each problem of a build at the first stage that has it, with a note on the later ones."""
+    staged = [(stage, problem) for stage, problem in found if stage is not None]
+    yield from [problem for stage, problem in found if stage is None]
+    for _, problem, later in distinct(staged):
+        numbers = [stage.number for stage in later]
+        where = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else "".join(map(str, numbers))
+        note = f"also in stage{'s' * (len(numbers) > 1)} {where}"
+        yield replace(problem, notes=(*problem.notes, note)) if numbers else problem
+
+
+def _total(counts: Counter[str]) -> str:
+    parts = [f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())]
+    return ", ".join(parts) or "no problems"
+
+
+def _data(stage: Stage | None, problem: Diagnostic) -> dict[str, Any]:
+    data = problem.to_json()
+    return data if stage is None else {**data, "stage": {"number": stage.number, "pass": stage.made_by}}
+
+
+def _github(problem: Diagnostic) -> str:
+    span = problem.span
+    place = f" file={visible(span.source.filename)},line={span.line},col={span.file_column}," if span else " "
+    return f"::{_LEVELS[problem.level]}{place}title={problem.code}::{visible(problem.message, 600)}"
+
+
+# -- sarif -----------------------------------------------------------------------------------------------------------
+# Problems as SARIF 2.1.0 (OASIS, 2020), the format of code hosts and editors.
+
+
+_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def sarif_log(problems: Sequence[Diagnostic]) -> dict[str, Any]:
+    """One SARIF run with all problems and one rule per code. Columns count characters from 1."""
+    codes = sorted({problem.code.id: problem.code for problem in problems}.values(), key=lambda code: code.id)
+    numbers = {code.id: number for number, code in enumerate(codes)}
+    driver = {
+        "name": "relax-explorer",
+        "version": relax_explorer.__version__,
+        "rules": [_rule(code) for code in codes],
+    }
+    results = [_result(problem, numbers[problem.code.id]) for problem in problems]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    return {
+        "id": code.id,
+        "shortDescription": {"text": code.title},
+        "fullDescription": {"text": code.why},
+        "help": {"text": code.fix},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[code.severity]},
+    }
+
+
+def _result(problem: Diagnostic, rule: int) -> dict[str, Any]:
+    text = "\n".join(
+        [problem.message, *problem.remarks, *([f"Hint: {problem.help}"] if problem.help else [])]
+    )
+    result: dict[str, Any] = {
+        "ruleId": problem.code.id,
+        "ruleIndex": rule,
+        "level": _SARIF_LEVELS[problem.level],
+        "message": {"text": text},
+    }
+    if problem.span is not None:
+        result["locations"] = [{"physicalLocation": _place(problem.span)}]
+    others = [label for label in problem.labels if label is not problem.primary and label.span is not None]
+    if others:
+        result["relatedLocations"] = [_related(label, number) for number, label in enumerate(others)]
+    if problem.edits:
+        result["fixes"] = [_fix(problem.help, problem.edits)]
+    return result
+
+
+def _related(label: Label, number: int) -> dict[str, Any]:
+    assert label.span is not None  # the caller checked this
+    return {"id": number, "message": {"text": label.text}, "physicalLocation": _place(label.span)}
+
+
+def _place(span: Span) -> dict[str, Any]:
+    return {"artifactLocation": {"uri": _uri(span)}, "region": _region(span)}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.file_column,
+        "endLine": span.end_line,
+        "endColumn": span.file_end_column,
+    }
+
+
+def _uri(span: Span) -> str:
+    path = Path(span.source.filename)
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+
+
+def _fix(text: str, edits: Sequence[Edit]) -> dict[str, Any]:
+    replacements = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in edits
+    ]
+    change = {"artifactLocation": {"uri": _uri(edits[0].span)}, "replacements": replacements}
+    return {"description": {"text": text}, "artifactChanges": [change]}

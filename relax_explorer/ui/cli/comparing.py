@@ -1,33 +1,221 @@
-"""`compare`, `bisect` and `validate`."""
+"""`compare`, `bisect` and `validate`, and the options that they share."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
+from relax_explorer.core.codes import passes as pass_codes
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
-from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.build_files import part
+from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.inputs import file_remarks
+from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
+from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate as validate_stages
-from relax_explorer.ui import directories
+from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import comparison_output as shown
-from relax_explorer.ui.cli import output, trials
-from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli import output, run
+from relax_explorer.ui.cli.debug import commands_of
+from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.interruptible import interruptible, progress
+from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.progress import progress
-from relax_explorer.ui.cli.prompt import commands_of
-from relax_explorer.viz.child import ChildOutputTooLong, run_child
+from relax_explorer.ui.cli.run import most_bytes
+from relax_explorer.ui.pass_files import with_files
+from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
+from relax_explorer.viz.workers import Workers
+
+Choice = tuple[tuple[str, ...], tuple[str, ...], int | None, float]
+"""What the options say of inputs: sources, lengths, the number of samples, GiB."""
+_MOST_SAMPLES = 1000
+_MOST_WORKERS = 512
+
+
+def _begin(packed: tuple[str, ...]) -> None:
+    """What each worker does first."""
+    process.own()
+    register_files(packed)
+
+
+class WorkerDied(click.ClickException):
+    """A process of `--workers` ended before its work did."""
+
+    exit_code = output.CANNOT
+
+
+def chosen(build: Build, name: str | None, default: int) -> Stage:
+    """The stage with this number or pass, else the one at the place `default`."""
+    return build.stages[default] if name is None else stage_of(build, name)
+
+
+def build_and_stage(text: str, passes: str | None, profile: str = "spec") -> tuple[Build, str | None]:
+    """The build of `PATH` or `PATH@STAGE`, and the name of the stage in it. Passes go on from a stage that was recorded."""
+    path, name = address(text)
+    build = build_at(path)
+    if passes is None:
+        return build, name
+    if build.is_recorded and name is not None:
+        return after_passes(part(build, name), passes, profile), None
+    return after_passes(build, passes, profile), name
+
+
+def build_of(
+    text: str, passes: str | None, func: str | None, profile: str = "spec"
+) -> tuple[Build, tuple[Skipped, ...]]:
+    """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile.
+
+    Stages of which the function can't be read are left out, which is told.
+    """
+    build, name = build_and_stage(text, passes, profile)
+    build, skipped = readable(build if name is None else part(build, name), func or "")
+    for item in skipped:
+        output.say(f"skipped: {item}", err=True)
+    return build, skipped
+
+
+def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
+    """The build of passes on one program; several stages stay as they are if only the settings name passes.
+
+    Raises Failure for errors of the program, and for options of passes.
+    """
+    if passes_from(build, passes) is None:
+        return build
+    stage = build.stages[0]
+    session = Session(
+        stage.module,
+        with_files(pipeline_of(build, passes), profile),
+        build.path,
+        directories.kernel_cache(),
+        "tvm",
+    )
+    session.run_all()
+    errors = [item for item in session.stages[0].problems if item.is_error]
+    said = output.of_passes(session)
+    if errors or any(item.code is pass_codes.BAD_OPTION for item in said):
+        raise Failure(*errors, *said)
+    output.report(said)
+    return built(session)
+
+
+def function_name(stage: Stage, func: str | None) -> str:
+    """The function to run: the given one, else the entry."""
+    name = func or stage.entry
+    function_of(stage.module, name)
+    return name
+
+
+def samples(
+    stage: Stage,
+    function: str,
+    sources: tuple[str, ...],
+    shape: tuple[str, ...],
+    count: int | None,
+    gigabytes: float,
+    earlier: Sequence[Stage] = (),
+) -> tuple[Sample, ...]:
+    """The samples that the options choose. Stages before this one may tell names that it has lost."""
+    most = most_bytes(gigabytes)
+    if count is not None and not 1 <= count <= _MOST_SAMPLES:
+        raise click.UsageError(f"--samples takes a number from 1 to {_MOST_SAMPLES}")
+    call = inputs_given(sources, shape)
+    if call.whole and count is not None:
+        raise click.UsageError("--samples has no effect with a file of all inputs: its arrays are fixed")
+    names = told_by(modules_before(stage, earlier), function)
+    for remark in file_remarks(function_of(stage.module, function), call, names):
+        output.say(remark, err=True)
+    return samples_of(stage.module, function, count, call.sources, call.shape, most, names)
+
+
+def function_and_samples(
+    stage: Stage, func: str | None, calls: str | None, choice: Choice, earlier: Sequence[Stage] = ()
+) -> tuple[str, tuple[Sample, ...]]:
+    """The function to run with its samples, or the calls of a file, which are one sample of the function that makes them."""
+    sources, shape, count, gigabytes = choice
+    if calls is None:
+        function = function_name(stage, func)
+        return function, samples(stage, function, sources, shape, count, gigabytes, earlier)
+    if func or sources or shape or count not in (None, 1):
+        text = "--calls takes functions and inputs from its file: no other option may give them"
+        raise click.UsageError(text)
+    found = run.read(calls)
+    names = {
+        call.function: told_by(modules_before(stage, earlier), call.function)
+        for call in found
+        if "." not in call.function
+    }
+    folder = "" if calls == "-" else os.path.dirname(calls)
+    sample = Sample(most=most_bytes(gigabytes), calls=CallFile(calls, folder, tuple(found), names))
+    program = program_of(stage.module, sample)
+    for remark in (program.summary, *program.remarks):
+        output.say(remark, err=True)
+    return program.name, (sample,)
+
+
+def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
+    """The tolerance of `--rtol` and `--atol`."""
+    for name, value in (("--rtol", rtol), ("--atol", atol)):
+        if value is not None and not value >= 0:  # also refuses NaN
+            raise click.UsageError(f"{name} takes a number from 0 on")
+    return Tolerance(rtol, atol)
+
+
+@contextlib.contextmanager
+def executor(
+    workers: int | None, scheduler: str | None, packed: tuple[str, ...]
+) -> Iterator[Executor | None]:
+    """The executor of `--workers` or `--scheduler`; None without either. All processes register the functions of `packed`."""
+    register_files(packed)
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("--workers and --scheduler exclude each other")
+    if workers is not None:
+        if not 1 <= workers <= _MOST_WORKERS:
+            raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
+        try:
+            with Workers(workers, _begin, packed) as pool:
+                yield pool
+        except BrokenExecutor as problem:
+            raise WorkerDied(str(problem)) from None
+        return
+    if scheduler is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        text = "--scheduler needs dask.distributed: pip install 'relax-explorer[distributed]'"
+        raise click.UsageError(text) from None
+    try:
+        with safe_environment():
+            client = Client(None if scheduler == "local" else scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--scheduler {scheduler}: {error}") from None
+    with safe_environment(), client:
+        client.run(register_files, packed)
+        yield client.get_executor(pure=False)
+
+
+# -- comparing -------------------------------------------------------------------------------------------------------
+# `compare`, `bisect` and `validate`.
+
 
 _ONE_SAMPLE = "--step walks through one sample: no --ref, --all, --samples, --workers or --scheduler"
 _RESULT = re.compile(r"out[0-9]{1,9}")
@@ -39,7 +227,7 @@ def compare(
     workers: int | None, scheduler: str | None, format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
-    allowed = trials.tolerance(rtol, atol)
+    allowed = tolerance(rtol, atol)
     if script is not None and not step:
         raise click.UsageError("--script goes with --step")
     if step:
@@ -62,12 +250,12 @@ def compare(
 
 
 def _recorded(
-    a: str, passes: str | None, func: str | None, ref: str, choice: trials.Choice, calls: str | None, allowed: Tolerance,
+    a: str, passes: str | None, func: str | None, ref: str, choice: Choice, calls: str | None, allowed: Tolerance,
 ) -> Comparison:  # fmt: skip
     """Compare one program with recorded values."""
-    build, name = trials.build_and_stage(a, passes)
-    stage = trials.chosen(build, name, -1)
-    function, found = trials.function_and_samples(stage, func, calls, choice, build.stages)
+    build, name = build_and_stage(a, passes)
+    stage = chosen(build, name, -1)
+    function, found = function_and_samples(stage, func, calls, choice, build.stages)
     values = read_arrays(ref)
     result: Comparison = interruptible(
         lambda interrupt: against(
@@ -95,16 +283,16 @@ def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
     """Two stages of one build, or of two."""
     path, its_name = address(a)[0], None
     is_one = b is None or (address(b)[0] == path and path != "-")
-    left, name = trials.build_and_stage(a, passes if is_one or address(a)[1] is not None else None)
+    left, name = build_and_stage(a, passes if is_one or address(a)[1] is not None else None)
     right = left
     if b is None and len(left.stages) == 1:
         raise click.UsageError("compare takes a second program, --passes, or --ref")
     if b is not None and is_one and left.path == path:
         its_name = address(b)[1]
     elif b is not None:  # another build, or the recorded one beside passes that go on from its stage
-        right, its_name = trials.build_and_stage(b, None if is_one else passes)
-    first = trials.chosen(left, name, 0 if right is left else -1)
-    second = trials.chosen(right, its_name, -1)
+        right, its_name = build_and_stage(b, None if is_one else passes)
+    first = chosen(left, name, 0 if right is left else -1)
+    second = chosen(right, its_name, -1)
     links: Links = ()
     if right is left and left.snapshots and first.number <= second.number:
         links = links_between(left.snapshots, first.number, second.number)
@@ -112,32 +300,32 @@ def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
 
 
 def _stepped(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: trials.Choice, calls: str | None, allowed: Tolerance,
+    a: str, b: str | None, passes: str | None, func: str | None, choice: Choice, calls: str | None, allowed: Tolerance,
     script: str | None, format: str,
 ) -> int:  # fmt: skip
     """Walk through the runs of two stages."""
     from relax_explorer.core.session.compare import lockstep
-    from relax_explorer.ui.cli.stepping import walk
+    from relax_explorer.ui.cli.debug import walk
 
     commands = commands_of(script, (a, b, calls))
     pair = _pair(a, b, passes)
-    function, found = trials.function_and_samples(pair.a, func, calls, choice, pair.earlier)
+    function, found = function_and_samples(pair.a, func, calls, choice, pair.earlier)
     trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
     return walk(runs, pair.names, commands, script or "-", format)
 
 
 def _compared(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: trials.Choice, calls: str | None, allowed: Tolerance, everything: bool,
+    a: str, b: str | None, passes: str | None, func: str | None, choice: Choice, calls: str | None, allowed: Tolerance, everything: bool,
     where: tuple[int | None, str | None, tuple[str, ...]],
 ) -> Comparison:  # fmt: skip
     """Compare two stages of one build, or of two."""
     pair = _pair(a, b, passes)
-    function, chosen = trials.function_and_samples(pair.a, func, calls, choice, pair.earlier)
+    function, chosen = function_and_samples(pair.a, func, calls, choice, pair.earlier)
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:
-        with trials.executor(*where) as executor, progress() as told:
+        with executor(*where) as pool, progress() as told:
             return compare_stages(
                 pair.a,
                 pair.b,
@@ -147,7 +335,7 @@ def _compared(
                 links=pair.links,
                 cache=cache,
                 everything=everything,
-                executor=executor,
+                executor=pool,
                 interrupt=interrupt,
                 told=told,
             )
@@ -198,26 +386,26 @@ def bisect(
     workers: int | None, scheduler: str | None, profile: str, format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Find the first stage that fails a test."""
-    build, skipped = trials.build_of(input, passes, func, profile)
+    build, skipped = build_of(input, passes, func, profile)
     if len(build.stages) == 1:
         raise _one_stage("bisect", build)
-    allowed = trials.tolerance(rtol, atol)
+    allowed = tolerance(rtol, atol)
     first = build.stages[0]
     runs = test in ("same-output", "no-nan") and not command
     choice = input_, shape, samples, max_input
-    function, chosen = trials.function_and_samples(first, func, calls, choice) if runs else ("", ())
+    function, chosen = function_and_samples(first, func, calls, choice) if runs else ("", ())
     cache = directories.kernel_cache()
     results = _reference(ref) if ref is not None else ()
 
     def work(interrupt: Interrupt) -> Bisection:
-        with trials.executor(workers, scheduler, packed) as executor, progress() as told:
+        with executor(workers, scheduler, packed) as pool, progress() as told:
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
                 "no-nan": NoNan(first, function, chosen, cache, interrupt),
                 "well-formed": WellFormed(profile),
             }
             predicate = CommandTest(command) if command else tests[test]
-            return find(build, predicate, executor=executor, interrupt=interrupt, told=told)
+            return find(build, predicate, executor=pool, interrupt=interrupt, told=told)
 
     found = interruptible(work)
     shown.print_bisection(found, input, " ".join(command or (test,)), bool(build.snapshots), format)
@@ -238,15 +426,15 @@ def validate(
     format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Run every stage against the first one."""
-    build, skipped = trials.build_of(input, passes, func)
+    build, skipped = build_of(input, passes, func)
     if len(build.stages) == 1:
         raise _one_stage("validate", build)
-    allowed = trials.tolerance(rtol, atol)
+    allowed = tolerance(rtol, atol)
     choice = input_, shape, samples, max_input
-    function, chosen = trials.function_and_samples(build.stages[0], func, calls, choice)
+    function, chosen = function_and_samples(build.stages[0], func, calls, choice)
 
     def work(interrupt: Interrupt) -> Any:
-        with trials.executor(workers, scheduler, packed) as executor, progress() as told:
+        with executor(workers, scheduler, packed) as pool, progress() as told:
             cache = directories.kernel_cache()
             return validate_stages(
                 build,
@@ -254,7 +442,7 @@ def validate(
                 chosen,
                 allowed,
                 cache=cache,
-                executor=executor,
+                executor=pool,
                 interrupt=interrupt,
                 told=told,
             )

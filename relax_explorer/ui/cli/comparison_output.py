@@ -38,7 +38,7 @@ def print_comparison(result: Comparison, style: str, everything: bool) -> None:
         content["equal"] = result.equal
         for row, verdict in zip(content["verdicts"], result.verdicts, strict=True):
             row["equal"] = verdict.equal
-        output.say(output.document("compare", content))
+        output.tell("compare", content)
         return
     output.say(f"A {visible(result.a, 200)}\nB {visible(result.b, 200)}\nfunction {result.function}")
     for number, verdict in enumerate(result.verdicts):
@@ -146,7 +146,7 @@ def _say_bounds(verdicts: Sequence[Verdict]) -> None:
 def print_bisection(found: Bisection, name: str, test: str, has_passes: bool, style: str) -> None:
     """Print the first failing stage, the passes to leave out and the wrong binding."""
     if style == "json":
-        output.say(output.document("bisect", {"input": name, "test": test, **_bisection_json(found)}))
+        output.tell("bisect", {"input": name, "test": test, **_bisection_json(found)})
         return
     output.say(f"{visible(name, 200)}: test {visible(test, 200)}")
     notes = _Notes()
@@ -244,7 +244,7 @@ def print_validation(rows: Sequence[Row], first: str, samples: Sequence[str], st
     """Print a table: one row for each stage, one column for each sample."""
     if style == "json":
         content = [{**asdict(row), "equal": row.equal} for row in rows]
-        output.say(output.document("validate", {"first": first, "samples": list(samples), "stages": content}))
+        output.tell("validate", {"first": first, "samples": list(samples), "stages": content})
         return
     output.say(f"against {visible(first, 200)}")
     for number, sample in enumerate(samples):

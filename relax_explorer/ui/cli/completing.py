@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from relax_explorer.core.session.command_types import Argument
+from relax_explorer.core.session.command import Argument
 from relax_explorer.ui.cli import output
 
 VARIABLE = "_RELAX_EXPLORER_COMPLETE"  # click asks for completions by this variable of the environment
@@ -28,7 +28,7 @@ def completion(shell: str) -> int:
 
 def complete(argument: Argument, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """What an argument may become. A shell completes names of files itself."""
-    maker = _MAKERS.get(argument.key)
+    maker = _MAKERS.get(argument.kind)
     if maker is not None:
         return _matching(maker(ctx, incomplete), incomplete)
     return paths(incomplete)
@@ -116,6 +116,5 @@ _MAKERS: dict[str, Callable[[click.Context, str], Items]] = {
     "passes": _passes,
     "stage": _stages,
     "subject": _subjects,
-    "select": _codes,
-    "ignore": _codes,
+    "codes": _codes,
 }

@@ -1,23 +1,178 @@
-"""`debug`: a debugging session at a prompt, or by a script of commands."""
+"""`debug` and `compare --step`: sessions at a prompt, or by a script of commands."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import click
 
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.session.command import Command
+from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS, execute
-from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
+from relax_explorer.core.session.debug_session import (
+    Answer,
+    DebugSession,
+    execute_from,
+    found_command,
+    open_debug_session,
+)
+from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession
+from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
+from relax_explorer.ui.cli.interruptible import PATIENCE, compiling, interruptible
 from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.progress import compiling
-from relax_explorer.ui.cli.prompt import Console, commands_of, printer
 from relax_explorer.ui.cli.run import check_alone, started
-from relax_explorer.viz.debug_text import answer_data, answer_lines
+from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
+from relax_explorer.viz.lockstep_text import lockstep_data, lockstep_lines
+from relax_explorer.viz.visible import visible
+
+PROMPT = "(rxe) "
+Show = Callable[[str, Answer], None]
+"""Prints the answer to a command."""
+
+
+class Ending(Protocol):
+    """A session that a command can end."""
+
+    is_over: bool
+
+    def names(self, kind: str) -> Iterable[str]:
+        """What may stand for an argument of a kind: variables, functions."""
+
+
+def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] | None:
+    """The lines of a script, or of standard input; None for a terminal. `sources` are the other files to read."""
+    is_prompt = script is None and sys.stdin.isatty()
+    if [*sources, script or "-"].count("-") > 1:
+        raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
+    return None if is_prompt else _lines(script or "-")
+
+
+def _lines(script: str) -> list[str]:
+    try:
+        text = short_stream(sys.stdin.buffer) if script == "-" else short_text(script)
+    except UnreadableText as problem:
+        raise click.UsageError(f"--script {script}: {problem}") from None
+    return text.splitlines()
+
+
+def printer(
+    schema: str,
+    format: str,
+    data: Callable[[Answer], dict[str, Any]],
+    lines: Callable[[Answer, int], list[str]],
+) -> Show:
+    """Prints answers as lines of text, or each as a line of JSON."""
+
+    def show(command: str, answer: Answer) -> None:
+        if format == "json":
+            output.say(output.json_text({"schema": f"rxe.{schema}/1", "command": command, **data(answer)}))
+            return
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+        if found := lines(answer, width):
+            output.say("\n".join(found))
+
+    return show
+
+
+@dataclass(frozen=True)
+class Console:
+    """A session with the function that runs its commands, and the one that prints the answers."""
+
+    session: Ending
+    execute: Callable[[str], Answer]
+    show: Show
+    commands: Sequence[Command[Answer]]
+
+    def run(self, lines: Sequence[str] | None, name: str, is_echoed: bool) -> int:
+        """Run the lines of the script `name`, or those typed at a prompt. Returns the exit status."""
+        return self._prompt() if lines is None else self._script(lines, name, is_echoed)
+
+    def _script(self, lines: Sequence[str], name: str, is_echoed: bool) -> int:
+        """Run the commands up to a wrong one. After ctrl+c, the rest is run, but the status is that of an interruption."""
+        status = output.OK
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            if is_echoed:
+                output.say(f"{PROMPT}{line.strip()}")
+            answer = self.execute(line)
+            self.show(line.strip(), answer)
+            if answer.kind == "refused":
+                output.say(f"{name}:{number}: the script ends at a wrong command", err=True)
+                return output.USAGE
+            if answer.data.get("reason") == "cancelled":
+                status = output.INTERRUPTED
+            if self.session.is_over:
+                break
+        return status
+
+    def choices(self, head: str, word: str) -> list[str]:
+        """What completes a word behind the head of a line: commands, then what the argument takes."""
+        words, commands = head.split(), [command.name for command in self.commands]
+        if not words:
+            return [f"{name} " for name in commands if name.startswith(word)]
+        try:
+            found = found_command(self.commands, words[0]).argument(len(words))
+        except Failure:
+            return []
+        if found is None:
+            return []
+        names = commands if found.kind == "command" else [*found.choices, *self.session.names(found.kind)]
+        return [name for name in names if name.startswith(word)]
+
+    def _prompt(self) -> int:
+        """Read commands from the terminal. An empty line repeats the last one."""
+        last = ""
+        _complete(self.choices)
+        for line in _typed():
+            last = line.strip() or last
+            self.show(last, self.execute(last))
+            if self.session.is_over:
+                break
+        return output.OK
+
+
+def _typed() -> Iterator[str]:
+    """The lines typed at the prompt, up to ctrl+d. Ctrl+c drops a line."""
+    while True:
+        try:
+            yield input(PROMPT)
+        except KeyboardInterrupt:
+            output.say("")
+        except EOFError:
+            output.say("")
+            return
+
+
+def _complete(choices: Callable[[str, str], Sequence[str]]) -> None:
+    """Let Tab complete a word by what stands before it, where the terminal library is there."""
+    try:
+        import readline
+    except ImportError:
+        return
+
+    def completion(text: str, number: int) -> str | None:
+        found = choices(readline.get_line_buffer()[: readline.get_begidx()], text)
+        return found[number] if number < len(found) else None
+
+    readline.set_completer(completion)
+    readline.set_completer_delims(" ")
+    readline.parse_and_bind("tab: complete")
+
+
+# -- debug -----------------------------------------------------------------------------------------------------------
+# `debug`: a debugging session at a prompt, or by a script of commands.
+
 
 STUCK = (
     "the step goes on: one call of numpy or of a packed function takes long; ctrl+c again ends the session"
@@ -79,3 +234,24 @@ def _executed(session: DebugSession, line: str) -> Answer:
     if problems:
         raise problems[0]
     return answers[0]
+
+
+# -- stepping --------------------------------------------------------------------------------------------------------
+# `compare --step`: a walk through two runs at a prompt, or by a script of commands.
+
+
+def walk(
+    runs: Lockstep, names: tuple[str, str], commands: Sequence[str] | None, script: str, format: str
+) -> int:
+    """Walk through two runs. The exit status tells if their results differ."""
+    if format == "text":
+        output.say(f"A {visible(names[0], 200)}\nB {visible(names[1], 200)}")
+        output.say(f"function {runs.trial.function}, {visible(str(runs.trial.sample), 200)}")
+    show = printer("lockstep", format, lockstep_data, lockstep_lines)
+    session = LockstepSession(runs)
+    show("", session.stop())
+    console = Console(
+        session, lambda line: execute_from(LOCKSTEP_COMMANDS, session, line), show, LOCKSTEP_COMMANDS
+    )
+    status = console.run(commands, script, format == "text")
+    return status or (output.OK if runs.verdict.equal else output.FOUND)

@@ -1,8 +1,10 @@
-"""Graphs of the command line that need more than one stage, or a run."""
+"""`graph`: graphs of a stage, of two, or of a run, written to files and to the terminal."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -12,9 +14,11 @@ from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.progress import compiling
+from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.run import Choice, check_alone, started
+from relax_explorer.ui.files import Target
+from relax_explorer.viz.dot import DrawError
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
@@ -97,3 +101,73 @@ def check_options(
         )
     if heat is None and any(of_run):
         raise click.UsageError("--input, --shape and --run-calls are for the run of --heat")
+
+
+# -- graph output ----------------------------------------------------------------------------------------------------
+# Write graphs to files and to the terminal.
+
+
+_ENDINGS = {
+    ".svg": "svg",
+    ".png": "png",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".txt": "unicode",
+    ".json": "json",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+}
+
+
+def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
+    """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
+    is_view = target.name is None and streams.is_ascii()
+    style = format or (_style_of(target.name) if target.name else "unicode")
+    if style in ("svg", "png"):
+        return _picture(graph, target, style, engine)
+    style = "ascii" if is_view and style == "unicode" else style
+    texts = {
+        "dot": graph.dot,
+        "mermaid": graph.mermaid,
+        "json": lambda: _json(graph),
+        "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
+        "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
+    }
+    output.write(texts[style](), target)  # type: ignore[no-untyped-call]  # one of five bound methods
+    return output.OK
+
+
+def check(target: Target, format: str | None) -> None:
+    """Refuse a file whose ending tells no format, before the work begins."""
+    if format is None and target.name:
+        _style_of(target.name)
+
+
+def _style_of(name: str) -> str:
+    """The format that the ending of a file tells; that of a file without one is SVG."""
+    ending = Path(name).suffix.lower()
+    if ending and ending not in _ENDINGS:
+        known = ", ".join(_ENDINGS)
+        raise click.UsageError(f"-o {name}: no format has the ending {ending}; it takes {known}, or --format")
+    return _ENDINGS.get(ending, "svg")
+
+
+def _picture(graph: Drawing, target: Target, style: str, engine: str) -> int:
+    try:
+        picture = graph.draw(style, engine)  # type: ignore[arg-type]  # click allowed only the engines there are
+    except DrawError as error:
+        output.say(f"relax-explorer: {error}", err=True)
+        return output.CANNOT
+    output.write(picture.data, target)
+    for note in picture.notices:
+        output.say(note, err=True)
+    if target.name is not None:
+        output.say(
+            f"{target.name}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, laid out by {picture.engine}",
+            err=True,
+        )
+    return output.OK
+
+
+def _json(graph: Drawing) -> str:
+    return output.document("graph", graph.data())

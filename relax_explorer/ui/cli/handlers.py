@@ -19,7 +19,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
 from relax_explorer.core.syntax.executable import is_executable, read_executable
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import executables, output
+from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
@@ -61,7 +61,9 @@ def show(
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
         if passes:  # perhaps those of the settings
             output.say("note: passes don't change an executable", err=True)
-        return executables.show(read_executable(text, build.path), func, format)
+        from relax_explorer.ui.cli.program_output import print_executable
+
+        return print_executable(read_executable(text, build.path), func, format)
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
@@ -122,8 +124,7 @@ def check(
     output_format: str,
 ) -> int:
     """Report problems of several files, or of the stages of folders."""
-    from relax_explorer.ui.cli.check_output import print_problems
-    from relax_explorer.ui.cli.checking import check_path
+    from relax_explorer.ui.cli.checking import check_path, print_problems
 
     selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
     texts = [
@@ -231,7 +232,7 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
     """Compare modules or stages."""
     from relax_explorer.core.check.normalize import normalize_with
     from relax_explorer.core.session.align import diff_modules, with_groups
-    from relax_explorer.ui.cli.diff_output import EXECUTABLE, print_compiled, print_diff
+    from relax_explorer.ui.cli.program_output import EXECUTABLE, print_compiled, print_diff
 
     if b is not None:
         left, right = normalize_with(program_at(a))[0], normalize_with(program_at(b))[0]
@@ -261,7 +262,7 @@ def graph(
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli import graphing
-    from relax_explorer.ui.cli.graph_output import check, draw
+    from relax_explorer.ui.cli.graphing import check, draw
     from relax_explorer.viz.call_structure import call_structure
 
     check(output_ or STANDARD_OUTPUT, format)
@@ -294,25 +295,19 @@ def graph(
     return draw(drawing.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
 
 
-def report(
-    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
-    output_: Target | None, calls: str | None,
-) -> int:  # fmt: skip
-    """Write a session as HTML."""
-    from relax_explorer.ui.cli.reporting import write_report, write_steps
+def find(
+    input: str, pattern: str, passes: str | None, stage: str | None, func: str | None, format: str
+) -> int:
+    """Print the bindings that a pattern matches."""
+    from relax_explorer.ui.cli.program_output import find_in
 
-    if write_steps(input, output_ or STANDARD_OUTPUT):
-        return output.OK
-    session = open_session(input, passes, "default")
-    return write_report(
-        session, (func, input_, shape, max_input), not no_run, calls, output_ or STANDARD_OUTPUT
-    )
+    return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
 
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
     """Print the history of a variable."""
     from relax_explorer.core.session.builds import has_kernel, kernel_history
-    from relax_explorer.ui.cli.diff_output import print_history, print_kernel_history
+    from relax_explorer.ui.cli.program_output import print_history, print_kernel_history
 
     session = open_session(input, passes, "default")
     try:
@@ -327,49 +322,4 @@ def who(input: str, var: str, passes: str | None, func: str | None, format: str)
         print_kernel_history(list(kernel_history(session, name)), format)
     else:
         raise click.UsageError(f"no stage has a kernel {name!r}")
-    return output.OK
-
-
-def find(
-    input: str, pattern: str, passes: str | None, stage: str | None, func: str | None, format: str
-) -> int:
-    """Print the bindings that a pattern matches."""
-    from relax_explorer.ui.cli.finding import find_in
-
-    return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
-
-
-def passes(subject: str | None, changing: str | None, explain: str | None, missing: bool, format: str) -> int:
-    """List passes, explain one, or explain an order of them."""
-    from relax_explorer.ui.cli.tables import print_pass, print_passes
-
-    if subject is not None:
-        if changing is not None or explain is not None or missing:
-            raise click.UsageError("name a pass, or give an option that lists some: not both")
-        return print_pass(subject, format)
-    if explain is not None or missing:
-        from relax_explorer.ui.cli import phase_output
-
-        return (
-            phase_output.print_order(explain, format)
-            if explain is not None
-            else phase_output.print_missing(format)
-        )
-    module = None if changing is None else program_at(changing)
-    print_passes(module, format)
-    return output.OK
-
-
-def phases(format: str, output_: Target | None) -> int:
-    """Show phases and contracts."""
-    from relax_explorer.ui.cli.phase_output import print_phases
-
-    return print_phases(format, output_)
-
-
-def ops(format: str) -> int:
-    """List operators."""
-    from relax_explorer.ui.cli.tables import print_ops
-
-    print_ops(format)
     return output.OK

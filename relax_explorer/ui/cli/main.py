@@ -15,10 +15,10 @@ from click.shell_completion import CompletionItem
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
-from relax_explorer.core.session.command_types import Argument, Command
-from relax_explorer.core.session.commands import ASCII, COMMANDS
+from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
-from relax_explorer.ui.cli import ctrl_c, output, streams, want_of_memory
+from relax_explorer.ui.cli import output, streams, want_of_memory
+from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 
@@ -54,10 +54,11 @@ class _SourceType(click.ParamType[str]):
 
 
 _TYPES: dict[str, Any] = {
-    "int": click.INT, "float": click.FLOAT, "target": _TargetType(), "source": _SourceType(), "code": click.Path(),
+    "int": click.INT, "float": click.FLOAT, "target": _TargetType(), "source": _SourceType(), "sources": _SourceType(),
+    "code": click.Path(),
 }  # fmt: skip
-_COMPLETED = frozenset({"passes", "stage", "subject", "select", "ignore", "inputs"})
-"""The keys of arguments that complete to something; so do all paths."""
+_COMPLETED = frozenset({"source", "sources", "passes", "stage", "subject", "codes"})
+"""The kinds of arguments that complete to something."""
 
 
 @contextlib.contextmanager
@@ -129,11 +130,9 @@ def _parameter(argument: Argument) -> click.Parameter:
     value_type: Any = (
         click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
     )
-    if argument.key == "inputs":
-        value_type = _TYPES["source"]
-    own = _completer(argument) if argument.kind == "source" or argument.key in _COMPLETED else None
+    own = _completer(argument) if argument.kind in _COMPLETED else None
+    many = argument.may_repeat
     if argument.positional:
-        many = argument.kind == "many"
         return click.Argument(
             [argument.key],
             type=value_type,
@@ -144,15 +143,10 @@ def _parameter(argument: Argument) -> click.Parameter:
         )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind in ("flag", "permission"):
-        from_environment = not argument.is_typed
+        is_set = not argument.is_typed
         return click.Option(
-            names,
-            is_flag=True,
-            default=argument.default,
-            help=argument.doc,
-            allow_from_autoenv=from_environment,
+            names, is_flag=True, default=argument.default, help=argument.doc, allow_from_autoenv=is_set
         )
-    many = argument.may_repeat
     shown = argument.default not in (None, False) and not many
     return click.Option(
         names,
@@ -195,17 +189,12 @@ def _ascii_option() -> click.Option:
     )
 
 
-def _handler(name: str) -> Callable[..., int]:
-    """The handler of a command. `--version` and `--help` never call this."""
-    from relax_explorer.ui.cli.handler_table import HANDLERS
+def _callback(command: Command[int]) -> Callable[..., None]:
+    """What click calls. `--version` and `--help` import no handler."""
 
-    return HANDLERS[name]
-
-
-def _callback(name: str) -> Callable[..., None]:
     def callback(**arguments: Any) -> None:
         try:
-            code = _handler(name)(**arguments)
+            code = command.run(**arguments)
         except Failure as failure:
             output.report(failure.diagnostics)
             code = output.status(failure)
@@ -224,11 +213,11 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _command(spec: Command) -> click.Command:
+def _command(spec: Command[int]) -> click.Command:
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in spec.examples)
     return _Command(
         spec.name,
-        callback=_callback(spec.name),
+        callback=_callback(spec),
         params=[*[_parameter(a) for a in spec.arguments], _ascii_option()],
         help=spec.doc,
         epilog=epilog,
@@ -283,7 +272,7 @@ def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
     want_of_memory.prepare()
-    ctrl_c.keep()
+    streams.keep_interrupts()
     process.own()
     try:
         group(prog_name="relax-explorer")

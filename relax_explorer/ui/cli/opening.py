@@ -32,6 +32,9 @@ from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import visible
 
+# -- packed files ----------------------------------------------------------------------------------------------------
+# `--packed`: Python files that the user trusts. They are executed, and register packed functions.
+
 
 def build_at(path: str) -> Build:
     """The build at a path, or in standard input for `-`. What stands beside its main lineage is told. Raises Failure."""

@@ -135,6 +135,11 @@ def document(schema: str, content: dict[str, Any]) -> str:
     return json_text({**head, **content}, 2)
 
 
+def tell(schema: str, content: dict[str, Any]) -> None:
+    """Print a JSON document."""
+    say(document(schema, content))
+
+
 def json_text(value: Any, indent: int | None = None) -> str:
     """Data as JSON. If standard output takes only ASCII, other characters are escapes: the same data when read back."""
     text = visible_json(plain(value), indent)

@@ -20,16 +20,16 @@ def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None, 
     text = read_stream(sys.stdin.buffer, "<stdin>") if input == "-" else read_text(input)
     solving = RelationSteps(text, "<stdin>" if input == "-" else input)
     if format == "json":
-        output.say(output.document(solving.schema, solving.data()))
+        output.tell(solving.schema, solving.data())
     elif at is not None:
         print_position(solving, at)
     else:
-        _print(solving, trace)
+        _print_types(solving, trace)
     output.report(solving.problems)
     return output.OK if solving.typed.status is Status.SOLVED else output.FOUND
 
 
-def _print(solving: RelationSteps, trace: bool) -> None:
+def _print_types(solving: RelationSteps, trace: bool) -> None:
     typed = solving.typed
     for run in solving.runs if trace else ():
         output.say(f"{run.number:>4}. {run}")

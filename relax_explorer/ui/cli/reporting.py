@@ -10,31 +10,30 @@ from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
-from relax_explorer.ui.files import Target
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.report import report as page
 from relax_explorer.viz.solving_report import read_solving, solving_report
 
 
-def write_steps(path: str, target: Target) -> bool:
-    """Write the steps of type relations or shape contracts; False for any other file. Raises Failure or ParseError."""
-    solving = read_solving(path)
-    if solving is not None:
-        output.write(solving_report(solving), target)
-    return solving is not None
-
-
-def write_report(
-    session: Session, choice: Choice, is_run: bool, calls: str | None, target: Target,
+def report(
+    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
+    output_: Target | None, calls: str | None,
 ) -> int:  # fmt: skip
-    """Write the report, with a run of a function or of a file of calls.
+    """Write a session, with a run of a function or of a file of calls; or the steps of type relations or shape contracts.
 
     A function that can't be run leaves its reason in the report's place for the run, and a warning.
     """
+    target, solving = output_ or STANDARD_OUTPUT, read_solving(input)
+    if solving is not None:
+        output.write(solving_report(solving), target)
+        return output.OK
+    session, choice = open_session(input, passes, "default"), (func, input_, shape, max_input)
     log: RunLog | None = None
-    if is_run:
+    if not no_run:
         try:
             log = interruptible(lambda interrupt: _log(session, choice, calls, interrupt))
         except Failure as failure:

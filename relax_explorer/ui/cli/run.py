@@ -1,45 +1,286 @@
-"""`run`: evaluate a function, compare with expected values, stop at a variable, trace the steps."""
+"""`run`: evaluate a function or the calls of a file, tell, compare and save the results."""
 
 from __future__ import annotations
 
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.one_run import BindingTimes
-from relax_explorer.core.exec.values import to_python
+from relax_explorer.core.exec.memory import Stateful
+from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
+from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.call_program import CallProgram
+from relax_explorer.core.session.arrays import read_arrays, read_as
+from relax_explorer.core.session.builds import concerning
+from relax_explorer.core.session.call_program import CallProgram, call_program
 from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
+from relax_explorer.core.session.named_calls import NamedCall, read_calls
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.syntax.load import read_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.calling import calls_in, tell_results
-from relax_explorer.ui.cli.contract_runs import function_of_inputs, run_contracts
-from relax_explorer.ui.cli.expected import compare
+from relax_explorer.ui.cli.contracts import function_of_inputs, run_contracts
 from relax_explorer.ui.cli.input_options import inputs_given
-from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import session_to_run, told_names, typed
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.progress import compiling
-from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
-from relax_explorer.ui.cli.run_times import report
-from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
+
+
+def save(results: dict[str, Value], target: Target) -> None:
+    """Save results by name in an .npz. Caches are left out, with a warning."""
+    parts = [part for name, value in results.items() for part in _parts(name, value)]
+    stored = {name: _storable(value) for name, value in parts if not isinstance(value, Stateful)}
+    if len(stored) < len(parts):
+        output.say("warning: a cache cannot be stored in an .npz; it is left out", err=True)
+    held = io.BytesIO()
+    np.savez(held, **stored)
+    output.save(target, held.getvalue())
+
+
+def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
+    """A result; the fields of a tuple that holds other values than lengths by themselves, under numbered names."""
+    if type(value) is not tuple or all(type(item) is int for item in value):
+        yield name, value
+        return
+    for number, item in enumerate(value):
+        yield from _parts(f"{name}_{number}", item)
+
+
+def _storable(value: Value) -> Value:
+    """A result in a form that .npz can store: raw bytes for dtypes unknown to numpy."""
+    own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
+    return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
+
+
+# -- calling ---------------------------------------------------------------------------------------------------------
+# `--calls`: the calls of a file as one function to run, and their named results.
+
+
+def calls_in(
+    session: Session, path: str, private: bool, most: int, stage: Snapshot | None = None
+) -> CallProgram:
+    """The calls of a file for a stage of a session, by default the last. Problems of the functions they call are reported."""
+    calls = read(path)
+    module = (stage or session.stages[-1]).module
+    functions = module.relax_functions.keys() & session.stages[0].module.functions.keys()
+    output.report(of_the_run(session.stages[0], sorted(functions & {call.function for call in calls})))
+    return made(module, calls, path, lambda name: told_names(session, name), most, private)
+
+
+def read(path: str) -> list[NamedCall]:
+    """The calls of a file, of which there is at least one."""
+    calls = read_calls(_text_of_calls(path), path)
+    if not calls:
+        raise click.UsageError(f"--calls {path} makes no call")
+    return calls
+
+
+def made(
+    module: IRModule,
+    calls: Sequence[NamedCall],
+    path: str,
+    names_of: Callable[[str], FieldNames],
+    most: int,
+    private: bool = True,
+) -> CallProgram:
+    """The program of calls. How entries of files were found is said on standard error."""
+    names = {call.function: names_of(call.function) for call in calls if "." not in call.function}
+    folder = "" if path == "-" else os.path.dirname(path)
+    program = call_program(module, calls, path, folder, most, names, private)
+    for remark in program.remarks:
+        output.say(remark, err=True)
+    return program
+
+
+def tell_results(
+    program: CallProgram, result: Value, style: str, document: dict[str, Any], target: Target | None
+) -> list[Value]:
+    """Print what the names hold at the end, and the last result if it has no name. Returns the last results, without caches."""
+    results = {name: to_python(value) for name, value in program.named(result).items()}
+    shown = dict(results)
+    is_nothing = type(result[-1]) is tuple and not result[-1]  # of a call for its effect
+    if not program.calls[-1].names and not is_nothing:
+        shown[program.labels[-1]] = to_python(result[-1])
+    _print_named(shown.items(), style, document)
+    if target is not None:
+        save(results, target)
+    return program.last(result)
+
+
+def _text_of_calls(path: str) -> str:
+    try:
+        return short_stream(sys.stdin.buffer) if path == "-" else short_text(path)
+    except UnreadableText as problem:
+        raise click.UsageError(f"--calls {path}: {problem}") from None
+
+
+def _print_named(results: Iterable[tuple[str, Value]], style: str, more: dict[str, Any]) -> None:
+    """Print each result under its name."""
+    if style == "json":
+        rows = [
+            {"name": name, "shape": list(value.shape), "dtype": value.dtype.name, "value": value}
+            if isinstance(value, np.ndarray)
+            else {"name": name, "value": value}
+            for name, value in results
+        ]
+        output.tell("run", {"results": rows, **more})
+        return
+    for name, value in results:
+        output.say(f"{name}: {short_value(value, 100)}")
+        if isinstance(value, np.ndarray) and value.ndim:
+            output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
+
+
+# -- expected --------------------------------------------------------------------------------------------------------
+# `run --expect`: compare the results of a run with expected results from a file.
+
+
+_NAME = re.compile(r"out([0-9]{1,9})")
+_NUMBERS = "biuf"
+
+
+def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
+    """Compare result N with the entry `outN` of the file, and print the outcome. Returns the exit status."""
+    found = read_arrays(path, wanted=_NAME.fullmatch)
+    numbered = {int(hit[1]): array for key, array in found.items() if (hit := _NAME.fullmatch(key))}
+    if sorted(numbered) != list(range(len(results))):
+        has = ", ".join(f"out{number}" for number in sorted(numbered)) or "none"
+        output.say(f"{path} has the results {has}; the function has {len(results)}, from out0 on", err=True)
+        return output.FOUND
+    alike = [
+        _compared(number, value, _read_as(numbered[number], value, f"out{number} of {path}"), rtol, atol)
+        for number, value in enumerate(results)
+    ]
+    return output.OK if all(alike) else output.FOUND
+
+
+def _read_as(stored: Any, value: Any, what: str) -> Any:
+    """An array from the file. Files store dtypes unknown to numpy as raw bytes; these take the dtype of the result."""
+    if stored.dtype.names is not None or stored.dtype.subdtype is not None:
+        raise click.UsageError(f"{what} is an array of records: no result can be compared with it")
+    return read_as(stored, getattr(value, "dtype", None))
+
+
+def _compared(number: int, value: Any, expected: Any, rtol: float, atol: float) -> bool:
+    got = np.asarray(value)
+    if got.shape != expected.shape:
+        output.say(f"out{number}: DIFFERS, its shape is {got.shape}, expected is {expected.shape}", err=True)
+        return False
+    left, right = _numbers(got), _numbers(expected)
+    if left is None or right is None:
+        same = left is right is None and bool(np.array_equal(got, expected))
+        output.say(f"out{number}: {'equal' if same else 'DIFFERS'}", err=True)
+        return same
+    same = bool(np.allclose(left, right, rtol=rtol, atol=atol, equal_nan=True))
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.where((left == right) | (np.isnan(left) & np.isnan(right)), 0.0, np.abs(left - right))
+    worst = float(apart.max()) if apart.size else 0.0
+    output.say(
+        f"out{number}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}",
+        err=True,
+    )
+    return same
+
+
+def _numbers(array: Any) -> Any:
+    """The elements as float64, or None when they are not numbers."""
+    if array.dtype.kind in _NUMBERS or (
+        array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name[:4] != "void"
+    ):
+        return array.astype(np.float64)
+    return None
+
+
+# -- run times -------------------------------------------------------------------------------------------------------
+# The times of the bindings of a run as text and data.
+
+
+def report_times(times: BindingTimes, style: str) -> dict[str, Any]:
+    """The data for JSON. In text style they are printed as a table instead."""
+    rows = sorted(times.rows.values(), key=lambda row: -row.seconds)
+    total = times.total
+    if style == "json":
+        return {"bindings": [_data(row, total) for row in rows], "seconds": total}
+    output.say(
+        f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine    binding",
+        err=True,
+    )
+    for row in rows:
+        share = f"{100 * row.seconds / total:.1f}%" if total else ""
+        compiling = f"{row.compiling * 1000:.1f}" if row.compiling else ""
+        output.say(
+            f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}  {row.engine:9} {_text(row)}",
+            err=True,
+        )
+    compiled = sum([row.compiling for row in rows])
+    tail = f", and {compiled * 1000:.1f} ms of compiling" if compiled else ""
+    output.say(f"{total * 1000:10.3f} ms in {len(rows)} bindings{tail}", err=True)
+    return {}
+
+
+def _operator(binding: e.Binding) -> str:
+    value = binding.value
+    return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
+
+
+def _text(row: BindingTime) -> str:
+    name = row.binding.var.name if row.binding.var is not None else "_"
+    value = row.binding.value
+    callee = (
+        value.args[0].name
+        if type(value) is e.Call and value.args and isinstance(value.args[0], e.GlobalVar)
+        else ""
+    )
+    return f"{row.function}: {name} = {_operator(row.binding)}{f'({callee})' if callee else ''}"
+
+
+def _data(row: BindingTime, total: float) -> dict[str, Any]:
+    return {
+        "func": row.function,
+        "var": row.binding.var.name if row.binding.var is not None else None,
+        "op": _operator(row.binding),
+        "engine": row.engine,
+        "runs": row.runs,
+        "ms": round(row.seconds * 1000, 4),
+        "compile_ms": round(row.compiling * 1000, 4),
+        "share": round(row.seconds / total, 4) if total else 0.0,
+        "bytes": row.size,
+    }
+
+
+# -- run problems ----------------------------------------------------------------------------------------------------
+# The problems that `run` reports: those of the functions that it executes.
+
+
+def of_the_run(stage: Snapshot, names: Iterable[str]) -> list[Diagnostic]:
+    """What TVM does not look for, in the executed functions: violations of rules of the specification, and destroyed values."""
+    own = [item for item in stage.problems if item.is_ours]
+    return list(dict.fromkeys([item for name in names for item in concerning(own, stage.module, name)]))
+
+
+# -- run -------------------------------------------------------------------------------------------------------------
+# `run`: evaluate a function, compare with expected values, stop at a variable, trace the steps.
 
 
 def run(
@@ -74,7 +315,7 @@ def run(
                 session, start, interrupt, times if time_bindings else None, private, engine, not no_fused
             )
         )
-        document = report(times, format) if time_bindings else {}
+        document = report_times(times, format) if time_bindings else {}
     results = _told(machine, format, document, output_, start.program)
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
@@ -237,7 +478,7 @@ def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
             else {"value": r}
             for r in results
         ]
-        output.say(output.document("run", {"results": rows, **more}))
+        output.tell("run", {"results": rows, **more})
         return
     for number, value in enumerate(results):
         output.say(f"out{number}: {short_value(value, 100)}")

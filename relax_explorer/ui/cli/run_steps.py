@@ -3,31 +3,113 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, TypeVar
 
 import click
 import numpy as np
 
+from relax_explorer.core.check.call_graph import reached
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.blame import Blame, blame, given_wrong
-from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.breakpoints import (
+    Breakpoint,
+    Condition,
+    condition,
+    on_condition,
+    on_operator,
+    on_variable,
+)
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.events import Event
-from relax_explorer.core.exec.expression import Expression, NoValue
+from relax_explorer.core.exec.expression import Expression, NoValue, expression
 from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.session.call_program import CallProgram, outermost
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.progress import compiling
-from relax_explorer.ui.cli.run_places import breakpoint_at, watched
+from relax_explorer.ui.cli.interruptible import compiling
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.length_text import blame_data, blame_lines, shape_data, shape_lines
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.visible import visible_json
+
+_Read = TypeVar("_Read", Condition, Expression)
+
+
+def breakpoint_at(text: str, debugger: Debugger, function: str) -> Breakpoint:
+    """The breakpoint of `--break`. A breakpoint that no step can reach is refused."""
+    steps = [b for fn in _functions(debugger, function) for b in bindings(fn)]
+    if text.startswith("op:"):
+        known = {
+            b.value.op.name.removeprefix("relax.")
+            for b in steps
+            if type(b.value) is e.Call and type(b.value.op) is e.OpRef
+        }
+        _require(text[3:].removeprefix("relax.").removeprefix("R."), known, "calls no operator", function)
+        return on_operator(text[3:].removeprefix("R."))
+    variables = {b.var.name for b in steps if b.var is not None}
+    if text.isidentifier() or not text:
+        _require(text, variables, "binds no variable", function)
+        return on_variable(text)
+    return _on_condition(text, debugger, function)
+
+
+def watched(text: str, debugger: Debugger, function: str) -> Expression:
+    """An expression of `--watch`. Its names must be variables of the functions that run."""
+    return _read("--watch", expression, text, debugger, function)
+
+
+def _on_condition(text: str, debugger: Debugger, function: str) -> Breakpoint:
+    """The breakpoint of a condition. Its names must be variables of the functions that run."""
+    _read("--break", condition, text, debugger, function)
+    return on_condition(text)
+
+
+def _read(option: str, reader: Callable[[str], _Read], text: str, debugger: Debugger, function: str) -> _Read:
+    """The text of an option, read by `reader`. Its names must be variables of the functions that run."""
+    try:
+        part = reader(text)
+    except Failure as failure:
+        problem = failure.diagnostics[0]
+        raise click.UsageError(f"{option}: {problem.message}. {problem.help}") from None
+    known = _names(debugger, function)
+    for name in sorted(part.names):
+        _require(name, known, "has no variable", function, option)
+    return part
+
+
+def _functions(debugger: Debugger, function: str) -> list[Any]:
+    return [debugger.module[name] for name in reached(debugger.module, function)]
+
+
+def _names(debugger: Debugger, function: str) -> set[str]:
+    """The variables and shape variables of the functions that run."""
+    functions = _functions(debugger, function)
+    steps = [b for fn in functions for b in bindings(fn)]
+    infos = [param.struct_info for fn in functions for param in fn.params]
+    infos += [b.struct_info for b in steps if isinstance(b, e.MatchCast)]
+    known = {param.name for fn in functions for param in fn.params}
+    known |= {b.var.name for b in steps if b.var is not None}
+    return known | {var.name for info in infos if info is not None for var in all_dims(info)}
+
+
+def _require(name: str, known: set[str], what: str, function: str, option: str = "--break") -> None:
+    if name not in known:
+        near = get_close_matches(name, sorted(known), 2)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise click.UsageError(
+            f"{option}: {function} {what} {name!r}, nor do the functions that it calls{hint}"
+        )
+
+
+# -- run steps -------------------------------------------------------------------------------------------------------
+# A run in steps: breakpoints, stops at NaN, watches and the trace.
+
 
 KINDS = {"nan": (NAN,), "inf": (INF,), "not-finite": BOTH}
 
@@ -207,7 +289,7 @@ def report_stop(walked: Walk, program: CallProgram | None = None) -> None:
             stop["maker"] = blame_data(walked.found)
         else:
             stop["values"] = {name: short_value(value, 90) for name, value in debugger.frame.values.items()}
-        output.say(output.document("run", {"results": [], "stopped": stop, **walked.data}))
+        output.tell("run", {"results": [], "stopped": stop, **walked.data})
         return
     output.say(f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}")
     walked.show_shapes()

@@ -1,4 +1,4 @@
-"""`shapes`: the checks of shapes in a program, proved and remaining, and what they cost in a run."""
+"""`shapes`: the checks of shapes in a program, where lengths come from, and what a condition makes of them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,45 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
-from relax_explorer.ui.cli import asking, contracts, output
+from relax_explorer.core.shapes.why import what_if, why
+from relax_explorer.ui.cli import contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import Choice
+from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
+
+
+def print_why(module: IRModule, stage: int, entry: str, place: str, format: str) -> int:
+    """Print where the lengths of a value come from."""
+    found = why(module, entry, place)
+    if format == "json":
+        output.tell("why", {"stage": stage, **why_data(found)})
+    else:
+        _say_lines([text for text, _ in why_lines(found)])
+    return output.OK
+
+
+def print_what_if(module: IRModule, stage: int, function: str, condition: str, format: str) -> int:
+    """Print what lengths become, and which checks are decided."""
+    found = what_if(module, function, condition)
+    if format == "json":
+        output.tell("what-if", {"stage": stage, "condition": condition, **what_if_data(found)})
+    else:
+        _say_lines([text for text, _ in what_if_lines(found, condition)])
+    fails = any(check.answer is Answer.NO for check in found.decided)
+    return output.FOUND if fails or any(one.impossible for one in found.values) else output.OK
+
+
+def _say_lines(lines: list[str]) -> None:
+    for line in lines:
+        output.say(line)
+
+
+# -- shaping ---------------------------------------------------------------------------------------------------------
+# `shapes`: the checks of shapes in a program, proved and remaining, and what they cost in a run.
+
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 
@@ -64,7 +97,7 @@ def shapes(
     if format == "json":
         rows = [_data(module, check, costs) for check in checks]
         ran = {} if costs is None else {"run": _run_data(costs, checks)}
-        output.say(output.document("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran}))
+        output.tell("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran})
     else:
         _print(told, module.relax_functions if func is None else [func], checks, proved, costs)
     if failed is not None:
@@ -91,8 +124,8 @@ def _asked(
 ) -> int:
     """The answer to the one question that is given."""
     if why is not None:
-        return asking.print_why(module, label, entry, why, format)
-    return asking.print_what_if(module, label, entry, what_if or "", format)
+        return print_why(module, label, entry, why, format)
+    return print_what_if(module, label, entry, what_if or "", format)
 
 
 def _assumed(

@@ -28,25 +28,21 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.command_twin import command_line
-from relax_explorer.ui.tui.dialogs.command_palette import Palette
-from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.dialogs.command_palette import KeyCommands, Palette
+from relax_explorer.ui.tui.dialogs.popup import KeyPrompt, Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.marks import Marks
-from relax_explorer.ui.tui.palette_commands import KeyCommands
+from relax_explorer.ui.tui.painting import give_way, take_turns
 from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
-from relax_explorer.ui.tui.safety import ASCII, SAFE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
-from relax_explorer.ui.tui.selection import Options, Selection, room
 from relax_explorer.ui.tui.stage_control import StageControl
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import Options, Selection, State, room
 from relax_explorer.ui.tui.style_rules import StyleRules
-from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
-from relax_explorer.ui.tui.turns import give_way, take_turns
+from relax_explorer.ui.tui.themes import ASCII, SAFE, chosen_theme, textual_theme
 from relax_explorer.ui.tui.tutorial import Tutorial
+from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 

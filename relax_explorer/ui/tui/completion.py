@@ -1,24 +1,20 @@
-"""What may follow in the `:` line: commands, then their arguments, each with a few words about it."""
+"""What may follow in the `:` line: commands, then their arguments by kind, each with a few words about it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
+from relax_explorer.core.session.command import Command
 from relax_explorer.ui.tui.permit import ALL, Permit
-from relax_explorer.ui.tui.selection import DIFFS
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import DIFFS, State
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.widgets.command_input import Choice
 from relax_explorer.viz.short import short_info
-from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
-
-if TYPE_CHECKING:
-    from relax_explorer.core.session.session import Session
 
 MOST = 12  # choices
 OPENED = (".py", ".txt", *HOLDS)  # endings of files to read
@@ -26,104 +22,95 @@ OPENED = (".py", ".txt", *HOLDS)  # endings of files to read
 
 def choices(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> list[Choice]:
     """The ways to complete the last word of a line."""
-    head = text.rpartition(" ")[0]
-    if head:
-        word = head.split(" ", 1)[0]
-        return [
-            Choice(line, name := line.rpartition(" ")[2], _about(state, word, name))
-            for line in completions(state, is_debug, text, permit)
-        ]
+    head, _, last = text.rpartition(" ")
     known = _commands(is_debug)
-    return [
-        Choice(name, f"{name}{known[name.strip()][0]}", known[name.strip()][1])
-        for name in completions(state, is_debug, text)
-    ]
+    if not head:
+        found = [item for name, item in known.items() if name.startswith(last)][:MOST]
+        return [Choice(f"{item.name} ", item.usage, item.doc) for item in found]
+    words = head.split(" ")
+    argument = known[words[0]].argument(len(words)) if words[0] in known else None
+    if argument is None:
+        return []
+    kind = _KINDS.get(argument.kind, _Kind(lambda state, last: ()))
+    is_allowed = permit.is_all or argument.kind not in ("source", "target")
+    named = [*argument.choices, *(kind.names(state, last) if is_allowed else ())]
+    fitting = [name for name in dict.fromkeys(named) if name.startswith(last)][:MOST]
+    return [Choice(f"{head} {name}", name, kind.about(state, name)) for name in fitting]
+
+
+def completions(state: State, is_debug: bool, text: str) -> list[str]:
+    """The texts of a line with its last word completed."""
+    return [choice.text for choice in choices(state, is_debug, text)]
 
 
 def usage(is_debug: bool, text: str) -> str:
     """The command that a line begins with, with its arguments and one sentence; empty if it is none."""
-    word, _, _ = text.partition(" ")
-    found = _commands(is_debug).get(word)
-    return f"{word} {found[0]}".rstrip() + f": {found[1]}" if found is not None else ""
+    found = _commands(is_debug).get(text.partition(" ")[0])
+    return f"{found.usage}: {found.doc}" if found is not None else ""
 
 
-def _commands(is_debug: bool) -> dict[str, tuple[str, str]]:
-    """The commands with their arguments and a sentence each: those of the explorer, then those of the debugger."""
+def _commands(is_debug: bool) -> Mapping[str, Command[object]]:
+    """The commands: those of the explorer, then those of the debugger."""
     from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 
-    own = {item.name: (item.arguments, item.doc) for item in TYPED}
-    behind = {item.name: (item.arguments, item.doc) for item in DEBUG_COMMANDS if item.name not in own}
-    return own | behind if is_debug else own
+    behind: Sequence[Command[object]] = DEBUG_COMMANDS if is_debug else ()
+    own: dict[str, Command[object]] = {item.name: item for item in TYPED}
+    return own | {item.name: item for item in behind if item.name not in own}
 
 
-def completions(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> list[str]:
-    """The texts that complete the last word: commands, then names of stages, functions, variables and files."""
-    from relax_explorer.ui.tui.exporting import ENDINGS
-
-    head, _, last = text.rpartition(" ")
-    if not head:
-        return [f"{name} " for name in _commands(is_debug) if name.startswith(last)][:MOST]
-    word = head.split(" ", 1)[0]
-    found = _arguments(state, word, last, permit)
-    if word == "export" and " " not in head:
-        found = [*ENDINGS, *found]
-    return [f"{head} {name}" for name in dict.fromkeys(found) if name.startswith(last)][:MOST]
+# -- kinds of arguments ----------------------------------------------------------------------------------------------
 
 
-def _arguments(state: State, word: str, last: str, permit: Permit) -> Sequence[str]:
-    found = _choices(state, word, last, permit)
-    return _names(state, word) if found is None else found
+class _Kind(NamedTuple):
+    """What completes an argument: names (the word so far may choose among them), and a few words about each."""
+
+    names: Callable[[State, str], Iterable[str]]
+    about: Callable[[State, str], str] = lambda state, name: ""
 
 
-def _choices(state: State, word: str, last: str, permit: Permit) -> Sequence[str] | None:
-    """What a command chooses from; None for one that takes names of the stage."""
+def _passes(state: State, last: str) -> Sequence[str]:
     from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
+
+    return step_completions(last)
+
+
+def _steps(state: State, last: str) -> Sequence[str]:
+    return [entry.step.of.name for entry in state.plan.entries] if state.plan is not None else []
+
+
+def _about_pass(state: State, name: str) -> str:
+    from relax_explorer.core import passes
+
+    of = passes.table().get(name.rpartition(",")[2])
+    return of.doc.split("\n", 1)[0] if of is not None else ""
+
+
+def _checks(state: State, last: str) -> Iterable[str]:
+    from relax_explorer.ui.tui.check_list import FILTERS
+
+    return FILTERS
+
+
+def _subjects(state: State, last: str) -> Sequence[str]:
+    from relax_explorer.viz.explanations import subjects
+
+    return subjects(last)
+
+
+def _copies(state: State, last: str) -> Sequence[str]:
+    return [f"{name}:" for name in state.solving.functions] if state.solving is not None else []
+
+
+def _formats(state: State, last: str) -> Sequence[str]:
     from relax_explorer.ui.tui.exporting import ENDINGS
 
-    if word in ("open", "calls", "export", "report"):
-        endings = OPENED if word in ("open", "calls") else tuple(ENDINGS.values())
-        return _paths(last, endings) if permit.is_all else []
-    if word == "theme":
-        return [name.removeprefix("rxe-") for name in THEMES]
-    if word == "passes":
-        return step_completions(last)
-    if word == "toggle":
-        return [entry.step.of.name for entry in state.plan.entries] if state.plan is not None else []
-    if word == "diff":
-        return list(DIFFS)
-    if word == "checks":
-        from relax_explorer.ui.tui.check_list import FILTERS
-
-        return list(FILTERS)
-    if word == "explain":
-        from relax_explorer.viz.explanations import subjects
-
-        return subjects(last)
-    if word == "copy" and state.solving is not None:
-        return [f"{name}:" for name in state.solving.functions]
-    return None
+    return [*ENDINGS, *_written(state, last)]
 
 
-def _names(state: State, word: str) -> Sequence[str]:
-    """Names of stages, or of functions and variables."""
-    stage = state.stage
-    if state.session is None or stage is None:
-        return []
-    if word in ("stage", "compare", "since"):
-        return list(dict.fromkeys(item.made_by for item in state.session.stages))
-    functions = [name for name in stage.module.functions if word == "go"]
-    fn = stage.module.functions.get(state.run.function if state.run is not None else state.selection.function)
-    variables = _variables(fn) if type(fn) is e.Function else []
-    return [*functions, *variables]
+def _written(state: State, last: str) -> Sequence[str]:
+    from relax_explorer.ui.tui.exporting import ENDINGS
 
-
-def _variables(fn: e.Function) -> list[str]:
-    from relax_explorer.core.ir.walk import bindings
-
-    names = [param.name for param in fn.params] + [
-        item.var.name for item in bindings(fn) if item.var is not None
-    ]
-    return list(dict.fromkeys(names))
+    return _paths(last, tuple(ENDINGS.values()))
 
 
 def _paths(text: str, endings: Sequence[str]) -> list[str]:
@@ -140,32 +127,70 @@ def _paths(text: str, endings: Sequence[str]) -> list[str]:
     ]
 
 
-def _about(state: State, word: str, name: str) -> str:
-    """A few words about an argument: which stage, what kind of function, the StructInfo of a variable, what a mode does."""
-    if word == "diff":
-        return DIFFS.get(name, "")
-    if word in ("passes", "toggle"):
-        from relax_explorer.core import passes as registry
+def _stages(state: State, last: str) -> Sequence[str]:
+    return [item.made_by for item in state.session.stages] if state.session is not None else []
 
-        of = registry.table().get(name.rpartition(",")[2])
-        return of.doc.split("\n", 1)[0] if of is not None and of.doc else ""
-    stage, session = state.stage, state.session
-    if stage is None or session is None:
+
+def _about_stage(state: State, name: str) -> str:
+    """The numbers of the stages that a pass made."""
+    stages = () if state.session is None else state.session.stages
+    labels = [str(item.label) for item in stages if item.made_by == name]
+    return f"stage {', '.join(labels[:6])}{', …' if len(labels) > 6 else ''}" if labels else ""
+
+
+def _functions(state: State, last: str) -> Iterable[str]:
+    return state.stage.module.functions if state.stage is not None else ()
+
+
+def _variables(state: State, last: str) -> Sequence[str]:
+    from relax_explorer.core.ir.walk import bindings
+
+    fn = _function(state)
+    if fn is None:
+        return []
+    bound = [item.var.name for item in bindings(fn) if item.var is not None]
+    return [*[param.name for param in fn.params], *bound]
+
+
+def _function(state: State) -> e.Function | None:
+    """The function that runs, or is selected."""
+    name = state.run.function if state.run is not None else state.selection.function
+    fn = state.stage.module.functions.get(name) if state.stage is not None else None
+    return fn if type(fn) is e.Function else None
+
+
+def _about_name(state: State, name: str) -> str:
+    """What kind of function a name has, or the StructInfo of a variable."""
+    stage, fn = state.stage, _function(state)
+    if stage is None:
         return ""
-    if word in ("stage", "compare", "since"):
-        return _stages(session, name)
     if name in stage.module.functions:
         return "function" if type(stage.module.functions[name]) is e.Function else "kernel"
     function = state.run.function if state.run is not None else state.selection.function
-    fn, binding = stage.module.functions.get(function), stage.binding(function, name)
-    params = fn.params if type(fn) is e.Function else ()
-    var = (
-        binding.var if binding is not None else next((param for param in params if param.name == name), None)
-    )
+    binding = stage.binding(function, name)
+    params = [param for param in fn.params if param.name == name] if fn is not None else []
+    var = binding.var if binding is not None else next(iter(params), None)
     return visible(short_info(var.struct_info)) if var is not None else ""
 
 
-def _stages(session: Session, name: str) -> str:
-    """The numbers of the stages that a pass made."""
-    labels = [str(item.label) for item in session.stages if item.made_by == name]
-    return f"stage {', '.join(labels[:6])}{', …' if len(labels) > 6 else ''}" if labels else ""
+def _names(state: State, last: str) -> Sequence[str]:
+    return [*_functions(state, last), *_variables(state, last)]
+
+
+_KINDS: dict[str, _Kind] = {
+    "source": _Kind(lambda state, last: _paths(last, OPENED)),
+    "target": _Kind(_written),
+    "export": _Kind(_formats),
+    "stage": _Kind(_stages, _about_stage),
+    "place": _Kind(_names, _about_name),
+    "function": _Kind(_functions, _about_name),
+    "variable": _Kind(_variables, _about_name),
+    "passes": _Kind(_passes, _about_pass),
+    "step": _Kind(_steps, _about_pass),
+    "subject": _Kind(_subjects),
+    "checks": _Kind(_checks),
+    "diff": _Kind(lambda state, last: DIFFS, lambda state, name: DIFFS[name]),
+    "copy": _Kind(_copies),
+    "command": _Kind(lambda state, last: _commands(True)),
+}
+"""By the kind of an argument, what completes it."""

@@ -1,15 +1,15 @@
-"""What the debug screen shows at one position: the program with marks, and tables of values, shapes, calls and breakpoints.
+"""What the debug screen shows at one position: the program with marks, tables of values, shapes, calls and breakpoints, and lines of steps.
 
 A RunView is made in the thread that moves the debugger. Nothing else reads the debugger, so no screen sees a half-done step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
-from relax_explorer.core.exec.frame import Activation
+from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.shape_origins import origin
 from relax_explorer.core.exec.shape_panel import shape_panel
@@ -18,15 +18,69 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside, Place, listing_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.made_rows import MadeRows
-from relax_explorer.ui.tui.run_marks import DoneValues, RunMarks
-from relax_explorer.ui.tui.table_rows import TableRows
+from relax_explorer.ui.tui.table_rows import MadeRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.length_text import check_line, constraint_line
 from relax_explorer.viz.value_table import CELLS, HEAD, Readers, known_readers, readers, value_head, value_row
-from relax_explorer.viz.visible import columns, visible
+from relax_explorer.viz.visible import columns, fit, visible
+
+
+class DoneValues(Mapping[int, Value]):
+    """The values that the bindings of a frame have made so far, by the identity of the binding.
+
+    The registers are copied, for the frame goes on: those that were written, since the garbage collector visits each copy.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self._code, self._places = frame.plan.code, frame.plan.places
+        self._registers = frame.registers[: frame.plan.written_before(frame.pc)]
+
+    def __getitem__(self, node: int) -> Value:
+        """The value of the last instruction of the binding that was done. Raises KeyError if none was: its register is empty."""
+        for place in reversed(self._places[node]):
+            slot = self._code[place].target
+            if slot < len(self._registers) and self._registers[slot] is not None:
+                return self._registers[slot]
+        raise KeyError(node)
+
+    def __iter__(self) -> Iterator[int]:
+        return (node for node in self._places if node in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class RunMarks(Mapping[int, str]):
+    """The marks of the rows of a table, by the identity of the node: some of their own, ✓ for done, · for a binding that is not done."""
+
+    def __init__(self, table: IrTable, done: DoneValues, own: Mapping[int, str]) -> None:
+        self._table, self._done, self._own = table, done, own
+
+    def __getitem__(self, node: int) -> str:
+        """The mark of a node. Raises KeyError if it has none."""
+        mark = self._own.get(node) or ("✓" if node in self._done else "")
+        if mark:
+            return mark
+        if self._table.places[self._table.row_of[node]].kind != "binding":
+            raise KeyError(node)
+        return "·"
+
+    def __iter__(self) -> Iterator[int]:
+        return (node for node in self._table.row_of if node in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return True  # a run has marks; to count them would visit each row
+
+
+# -- debug rows ------------------------------------------------------------------------------------------------------
+# What the debug screen shows at one position: the program with marks, and tables of values, shapes, calls and
+# breakpoints.
+
 
 MOST = 200  # rows of a table
 NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
@@ -313,3 +367,83 @@ def _watch_rows(session: DebugSession) -> list[Row]:
         )
         for item, value, missing in session.watched()
     ]
+
+
+# -- timeline --------------------------------------------------------------------------------------------------------
+# The steps of a run as one line: done, now, not yet; breakpoints that hit.
+
+
+def timeline(view: RunView, width: int) -> str:
+    """`━━━●━▶┄┄┄ step 6 of 12`, at most `width` cells.
+
+    The end is the last step that was reached so far, with `+` until the run came to its end. `┼` starts a call of a file.
+    """
+    label = _label(view)
+    cells = max(1, width - len(label) - 1)
+    now = column(view.position, view.last, cells)
+    line = ["━" if n < now else "┄" for n in range(cells)]
+    for start in view.call.starts[1:] if view.call is not None else ():
+        if start <= view.last:
+            line[column(start, view.last, cells)] = "┼"
+    for hit in view.hits:
+        if hit <= view.last:
+            line[column(hit, view.last, cells)] = "●"
+    line[now] = "▶"
+    return f" {''.join(line)}{label}"
+
+
+def _label(view: RunView) -> str:
+    """`+` while the run has not come to its end: nobody knows how many steps follow."""
+    return f" step {view.position} of {view.last}{'' if view.knows_end else '+'} "
+
+
+def column(position: int, last: int, cells: int) -> int:
+    """The cell of a step."""
+    return 0 if last <= 0 else min(cells - 1, position * (cells - 1) // last)
+
+
+def step_at(cell: int, view: RunView, width: int) -> int:
+    """The step that a cell of the line shows."""
+    label = _label(view)
+    cells = max(1, width - len(label) - 1)
+    place = max(0, min(cells - 1, cell - 1))
+    return 0 if cells == 1 else round(place * view.last / (cells - 1))
+
+
+# -- call line -------------------------------------------------------------------------------------------------------
+# The calls of a file in one line: the one that runs, and a bar of all of them.
+
+
+LEAST_BAR = 100  # cells of the line from which on it has a bar
+_TEXT = 0.42  # of the line, at most, for the call if there is a bar
+_SHORTEST = 6  # cells of a call in the bar
+_MOST = 40  # calls in the bar
+
+
+def call_line(view: CallView, position: int, last: int, width: int) -> str:
+    """` call 3 of 5  decode(ids=[[8]], total=4)   ├─init┼──prefill──┼─decode▶┼─decode─┤  step 97 of 214`, at most `width` cells."""
+    head = f" call {view.number} of {len(view.functions)}  {view.text}"
+    if width < LEAST_BAR:
+        return fit(head, width - 1)
+    end = f"  step {position} of {last} "
+    head = fit(head, int(width * _TEXT))
+    room = width - columns(head) - columns(end) - 3
+    shown = bar(view, room)
+    gap = " " * (room - columns(shown) + 3)
+    return f"{head}{gap}{shown}{end}"
+
+
+def bar(view: CallView, width: int) -> str:
+    """The calls side by side, as long as their names have room; else those around the one that runs."""
+    number = view.number - 1
+    most = max(1, min(_MOST, (width - 1) // (_SHORTEST + 1)))
+    first = max(0, min(number - most // 2, len(view.functions) - most))
+    shown = view.functions[first : first + most]
+    each = max(_SHORTEST, min(14, (width - 1) // len(shown) - 1))
+    cells = []
+    for place, name in enumerate(shown, first):
+        mark = "▶" if place == number else "─"
+        text = name.lstrip("_")[: each - 2]
+        cells.append(f"─{text}{mark}{'─' * (each - 2 - columns(text))}")
+    left, right = "├" if not first else "┄", "┤" if first + len(shown) == len(view.functions) else "┄"
+    return f"{left}{'┼'.join(cells)}{right}"

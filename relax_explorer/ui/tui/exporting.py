@@ -6,7 +6,6 @@ import base64
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Protocol
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
@@ -34,17 +33,10 @@ ENDINGS = {"svg": ".svg", "html": ".html", "json": ".json", "text": ".txt", "mer
 _USAGE = f"export takes {', '.join(ENDINGS)}; or a file with such an ending"
 
 
-class Paned(Host, Protocol):
-    """The app, which knows the panes of its screen."""
-
-    def shown_panes(self) -> list[tuple[str, Sequence[Row]]]:
-        """The titles and rows of the panes that are shown."""
-
-
 class Exports:
     """The jobs that write files. The run that a report records can be cancelled."""
 
-    def __init__(self, app: Paned, run: RunControl) -> None:
+    def __init__(self, app: Host, run: RunControl) -> None:
         self.app, self.run = app, run
         self.interrupt = Interrupt()
 

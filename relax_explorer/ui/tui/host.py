@@ -10,10 +10,9 @@ from textual.geometry import Size
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.jobs import Jobs
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.permit import Permit
-from relax_explorer.ui.tui.selection import Selection
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import Selection, State
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.tokens import Tokens
 
@@ -94,6 +93,16 @@ class Host(Protocol):
 
     def ask(self, text: str) -> None:
         """Open the `:` line with a text."""
+
+    async def act(self, action: str) -> None:
+        """Run an action, and wait for it."""
+
+    def draw_bars(self) -> None:
+        """Draw header, tour and footer."""
+
+    def shown_panes(self) -> list[tuple[str, Sequence[Row]]]:
+        """The titles and rows of the panes that are shown."""
+        raise NotImplementedError
 
     def perform(self, action: str) -> None:
         """Run an action of the current screen."""

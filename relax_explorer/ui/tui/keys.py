@@ -1,12 +1,15 @@
-"""The table of all keys. Bindings, footer, help and palette come from it. Lower case goes forward, UPPER CASE back.
+"""The table of all keys. Bindings, footer, help, palette and the names of settings come from it. Lower case goes forward, UPPER CASE back.
 
-A key's action is the method `action_NAME` of the screen, or of the app.
+A key's action is the method `action_NAME` of the screen, or of the app. Users may choose other keys: a preset, and single actions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:  # settings are read without Textual
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The action of a key on `screens` (on all when empty). `hint` is its word in the footer."""
+    """The action of a key on `screens` (on all when empty). `hint` is its word in the footer, `name` that of the action in settings."""
 
     key: str
     action: str
@@ -26,11 +29,26 @@ class Key:
     screens: tuple[str, ...] = ()
     hint: str = ""
     shown: str = ""
+    name: str = ""
 
     @property
     def label(self) -> str:
         """The key as shown to users; empty for an action without a key."""
         return self.shown or " ".join([_label(part) for part in self.key.split()])
+
+
+Keymap = tuple[Key, ...]
+
+
+class BadKeys(Exception):
+    """A key or an action does not exist, or a key has two actions. `action` is the name as it was written."""
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(reason)
+        self.action = action
+
+
+# -- keys as users write them ----------------------------------------------------------------------------------------
 
 
 def _label(key: str) -> str:
@@ -45,231 +63,277 @@ LABELS = {
     "right_square_bracket": "]", "left_square_bracket": "[", "alt+right_square_bracket": "alt+]", "alt+left_square_bracket": "alt+[",
     "full_stop": ".", "comma": ",", "circumflex_accent": "^", "dollar_sign": "$", "percent_sign": "%", "plus": "+", "minus": "-",
     "space": "Space", "apostrophe": "'", "less_than_sign": "<", "greater_than_sign": ">", "asterisk": "*", "equals_sign": "=",
+    "left_parenthesis": "(", "right_parenthesis": ")",
 }  # fmt: skip
 """The keys that have another name for users."""
-_IR = ("passes", "debug")
-_STAGES = ("passes", "graph", "problems", "compare", "checks")  # in debug, another stage would end the run
-KEYS: tuple[Key, ...] = (
-    Key("1", "show('passes')", "Passes: stages and what each changed"),
-    Key("2", "show('debug')", "Debug: evaluation step by step"),
-    Key("3", "show('graph')", "Graph: the dataflow graph"),
-    Key("4", "show('problems')", "Problems: errors and warnings of all stages"),
-    Key("5", "show('compare')", "Compare: the values of two stages"),
-    Key("6", "show('checks')", "Checks of lengths left to the run: why, and what removes them"),
-    Key("7", "show('solver')", "Solver: type relations and shape contracts step by step"),
-    Key("0", "show('home')", "Home: recent files and samples"),
-    Key(
-        "right_square_bracket", "stage(1, True)", "Next stage that changed the module", _STAGES, "next stage"
+_BY_LABEL = {label: key for key, label in LABELS.items()}
+_PUNCTUATION = {
+    "solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at", "hyphen_minus": "minus", "plus_sign": "plus",
+    "low_line": "underscore",
+}  # fmt: skip
+_NAMED = frozenset(
+    {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab", "enter", "escape", "space", "backspace",
+     "delete", "insert", *[f"f{number}" for number in range(1, 25)]}
+)  # fmt: skip
+_SAME = {"ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+left_square_bracket": "Esc"}  # what terminals send
+
+
+def _parts(text: str) -> list[str]:
+    """The keys in a text with commas. A comma alone is a key."""
+    return [","] if text.strip() == "," else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _typed(name: str, text: str) -> str:
+    """A key, or two keys one after the other, as the terminal names them."""
+    parts = text.split()
+    if not 1 <= len(parts) <= 2:
+        raise BadKeys(name, f"{text!r} is no key; write one key, or two with a space between them")
+    return " ".join([_key(name, part) for part in parts])
+
+
+def _key(name: str, text: str) -> str:
+    if text in _BY_LABEL:
+        return _BY_LABEL[text]
+    *modifiers, last = text.split("+") if text != "+" else ["+"]
+    if len(last) == 1:
+        last = (
+            last if last.isalnum() else unicodedata.name(last, "").lower().replace(" ", "_").replace("-", "_")
+        )
+        last = _PUNCTUATION.get(last, last)
+    elif last.lower() in {*_NAMED, *LABELS}:
+        last = last.lower()
+    else:
+        last = ""
+    pressed = "+".join([*[part.lower() for part in modifiers], last])
+    if not last or not {part.lower() for part in modifiers} <= {"ctrl", "alt", "shift"}:
+        raise BadKeys(name, f"{text!r} is no key; keys are such as s, S, ctrl+s, alt+left, F5, ] or Space")
+    if pressed in _SAME:
+        raise BadKeys(name, f"terminals send {_SAME[pressed]} for {text}; choose another key")
+    return pressed
+
+
+# -- table -----------------------------------------------------------------------------------------------------------
+
+
+def _act(
+    keys: str, action: str, description: str, hint: str = "", name: str = "", shown: str = ""
+) -> tuple[Key, ...]:
+    """An action with its keys; the first one stands in the footer. Most actions give their name in settings themselves."""
+    pressed = [_typed(action, part) for part in _parts(keys)] or [""]
+    first = Key(pressed[0], action, description, (), hint, shown, name or _name(action))
+    return (first, *[replace(first, key=key, hint="", shown="") for key in pressed[1:]])
+
+
+def _on(screens: str, *rows: tuple[Key, ...]) -> Keymap:
+    """Keys of some screens; without any, of all that have no other use for them."""
+    return tuple(replace(key, screens=tuple(screens.split())) for row in rows for key in row)
+
+
+def _name(action: str) -> str:
+    """The name of an action in settings, by its text."""
+    head, _, rest = action.partition("(")
+    words = re.sub(r"[^a-z]+", "-", rest.lower()).strip("-")
+    return words if head == "run" else f"{head}-{words}".strip("-").replace("_", "-")
+
+
+_IR = "passes debug"
+_STAGES = "passes graph problems compare checks"  # in debug, another stage would end the run
+KEYS: Keymap = (
+    *_on("",
+        _act("1", "show('passes')", "Passes: stages and what each changed"),
+        _act("2", "show('debug')", "Debug: evaluation step by step"),
+        _act("3", "show('graph')", "Graph: the dataflow graph"),
+        _act("4", "show('problems')", "Problems: errors and warnings of all stages"),
+        _act("5", "show('compare')", "Compare: the values of two stages"),
+        _act("6", "show('checks')", "Checks of lengths left to the run: why, and what removes them"),
+        _act("7", "show('solver')", "Solver: type relations and shape contracts step by step"),
+        _act("0", "show('home')", "Home: recent files and samples"),
     ),
-    Key("left_square_bracket", "stage(-1, True)", "Previous stage that changed the module", _STAGES),
-    Key("alt+right_square_bracket", "stage(1, False)", "Next stage", _STAGES),
-    Key("alt+left_square_bracket", "stage(-1, False)", "Previous stage", _STAGES),
-    Key("c", "change(1)", "Next change in this stage", ("passes",), "change"),
-    Key("C", "change(-1)", "Previous change in this stage", ("passes",)),
-    Key("d", "diff", "Changes in place, side by side, only what changed, or none", ("passes",), "diff"),
-    Key("w", "who", "Who changed this value or kernel; Enter goes to a stage", ("passes",), "who"),
-    Key("r", "debug_here", "Debug the function under the cursor", ("passes", "graph")),
-    Key("B", "bisect", "Bisect: the first stage whose results are wrong", ("passes",), "bisect"),
-    Key(
-        "x", "toggle_pass", "Turn the pass of this stage off, or on again, and run the rest anew", ("passes",)
+    *_on(_STAGES,
+        _act("]", "stage(1, True)", "Next stage that changed the module", "next stage", name="next-changing-stage"),
+        _act("[", "stage(-1, True)", "Previous stage that changed the module", name="previous-changing-stage"),
+        _act("alt+]", "stage(1, False)", "Next stage", name="next-stage"),
+        _act("alt+[", "stage(-1, False)", "Previous stage", name="previous-stage"),
     ),
-    Key(
-        "E",
-        "edit_pipeline",
-        "Edit the pipeline: turn off, move, add and remove passes",
-        ("passes",),
-        "pipeline",
+    *_on("passes",
+        _act("c", "change(1)", "Next change in this stage", "change", name="next-change"),
+        _act("C", "change(-1)", "Previous change in this stage", name="previous-change"),
+        _act("d", "diff", "Changes in place, side by side, only what changed, or none", "diff"),
+        _act("w", "who", "Who changed this value or kernel; Enter goes to a stage", "who"),
     ),
-    Key("u", "undo", "Undo the last change of the pipeline", ("passes",)),
-    Key("ctrl+r", "redo", "Redo it", ("passes",)),
-    Key("alt+u", "edits", "All pipelines that were tried; Enter goes back to one", ("passes",)),
-    Key("m", "mark", "Mark this place; a letter follows", _IR, "", "m a"),
-    Key("apostrophe", "to_mark", "Go to a mark; a letter follows, ' goes back", _IR, "", "' a"),
-    Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", ("passes",)),
-    Key("U", "unchanged", "Show or hide stages that changed nothing", ("passes",)),
-    Key("i", "details", "Show or hide the details", ("passes",)),
-    Key("right_curly_bracket", "function(1)", "Next function", ("passes",)),
-    Key("left_curly_bracket", "function(-1)", "Previous function", ("passes",)),
-    Key("percent_sign", "uses", "The next use of this value, then its definition", _IR),
-    Key("s", "run('step')", "Step: the next binding, into calls", ("debug",), "step"),
-    Key("S", "run('reverse-step')", "Step back", ("debug",), "back"),
-    Key("n", "run('next')", "Next binding, over calls", ("debug",), "next"),
-    Key("N", "run('reverse-next')", "Back over calls", ("debug",)),
-    Key("c", "run('continue')", "Run to a breakpoint or the end", ("debug",), "run"),
-    Key("C", "run('reverse-continue')", "Back to a breakpoint or the start", ("debug",)),
-    Key("b", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",), "break"),
-    Key("B", "condition", "Edit the condition of the breakpoint on the selected binding", ("debug",)),
-    Key("i", "inspect", "Inspect the selected value: elements, numbers, NaN places", ("debug",), "inspect"),
-    Key("I", "inputs", "Inputs of the run: files, sources, lengths", ("debug",), "inputs"),
-    Key("o", "run('finish')", "Run until the function returns", ("debug",)),
-    Key("O", "run('reverse-finish')", "Back to before the function was entered", ("debug",)),
-    Key("e", "run('into')", "Into the PrimFunc that is called, store by store", ("debug",)),
-    Key("E", "run('reverse-into')", "Back, store by store", ("debug",)),
-    Key("full_stop", "to_cursor(False)", "Run to the selected binding", ("debug",)),
-    Key("comma", "to_cursor(True)", "Back to the selected binding", ("debug",)),
-    Key("circumflex_accent", "run('goto start')", "To the first step", ("debug",)),
-    Key("dollar_sign", "run('goto end')", "To the last step", ("debug",)),
-    Key("right_parenthesis", "run('next-call')", "To the next call of a file of calls", ("debug",)),
-    Key(
-        "left_parenthesis",
-        "run('previous-call')",
-        "Back to the start of this call, or to the call before",
-        ("debug",),
+    *_on("passes graph",
+        _act("r", "debug_here", "Debug the function under the cursor"),
     ),
-    Key("greater_than_sign", "run('step')", "One step forward", ("debug",)),
-    Key("less_than_sign", "run('reverse-step')", "One step back", ("debug",)),
-    Key("a", "ask('watch ')", "Watch an expression", ("debug",)),
-    Key("x", "blame", "Where the NaN or infinity of the selected value came from", ("debug",)),
-    Key("v", "lower", "Next table: values, shapes, calls, breakpoints", ("debug",)),
-    Key("r", "restart", "Start again", ("debug",)),
-    Key(
-        "K",
-        "explain",
-        "Explain the selected operator: operands, type rule, errors; or the pass",
-        ("passes", "debug"),
+    *_on("passes",
+        _act("B", "bisect", "Bisect: the first stage whose results are wrong", "bisect"),
+        _act("x", "toggle_pass", "Turn the pass of this stage off, or on again, and run the rest anew", name="disable-pass"),
+        _act("E", "edit_pipeline", "Edit the pipeline: turn off, move, add and remove passes", "pipeline"),
+        _act("u", "undo", "Undo the last change of the pipeline"),
+        _act("ctrl+r", "redo", "Redo it"),
+        _act("alt+u", "edits", "All pipelines that were tried; Enter goes back to one"),
     ),
-    Key("K", "explain", "Explain the code of the problem", ("problems",)),
-    Key("z", "fold", "Fold or open the function, block, branch or kernel", _IR, "fold"),
-    Key("Z", "fold_all", "Open everything, or fold all", _IR),
-    Key("", "fold_all('open')", "Open everything", _IR),
-    Key("", "fold_all('close')", "Fold all", _IR),
-    Key("f5", "run('continue')", "Run to a breakpoint or the end", ("debug",)),
-    Key("f9", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",)),
-    Key("f10", "run('next')", "Next binding, over calls", ("debug",)),
-    Key("f11", "run('step')", "Step: the next binding, into calls", ("debug",)),
-    Key("shift+f11", "run('finish')", "Run until the function returns", ("debug",)),
-    Key("w", "who", "Who changed this value or kernel; Enter goes to a stage", ("debug",)),
-    Key("j", "node('down')", "To a reader of the value, else to a node below", ("graph",)),
-    Key("down", "node('down')", "To a reader of the value, else to a node below", ("graph",)),
-    Key("k", "node('up')", "To an input, else to a node above", ("graph",)),
-    Key("up", "node('up')", "To an input, else to a node above", ("graph",)),
-    Key("h", "node('left')", "To the next node on the left", ("graph",), "node", "hjkl"),
-    Key("left", "node('left')", "To the next node on the left", ("graph",)),
-    Key("l", "node('right')", "To the next node on the right", ("graph",)),
-    Key("right", "node('right')", "To the next node on the right", ("graph",)),
-    Key("H", "pan(-1, 0)", "Pan; the cursor stays", ("graph",)),
-    Key("J", "pan(0, 1)", "Pan; the cursor stays", ("graph",)),
-    Key("K", "pan(0, -1)", "Pan; the cursor stays", ("graph",)),
-    Key("L", "pan(1, 0)", "Pan; the cursor stays", ("graph",)),
-    Key("f", "calls", "Functions: which calls which; Enter opens one", ("graph",), "functions"),
-    Key("z", "layers", "Draw equal layers once or each", ("graph",)),
-    Key("enter", "enter", "Go to the binding: in Debug during a run, else in Passes", ("graph",), "go there"),
-    Key("o", "open", "Show or hide what the called function computes", ("graph",)),
-    Key("d", "removed", "Show what the stage removed, too: its changes as one graph", ("graph",), "changes"),
-    Key("c", "heat", "Colour by class, by the time of a run, by the bytes of its values", ("graph",), "heat"),
-    Key("m", "map", "Show or hide the map of a drawing that is larger than the view", ("graph",)),
-    Key("plus", "radius(1)", "A wider neighbourhood of the selected binding", ("graph",), "wider"),
-    Key("minus", "radius(-1)", "A narrower neighbourhood", ("graph",), "narrower"),
-    Key("a", "whole", "The whole graph", ("graph",), "all"),
-    Key("e", "export", "Write the graph as SVG", ("graph",), "SVG"),
-    Key(
-        "i", "image", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel)", ("graph",)
+    *_on(_IR,
+        _act("m", "mark", "Mark this place; a letter follows", shown="m a"),
+        _act("'", "to_mark", "Go to a mark; a letter follows, ' goes back", shown="' a"),
     ),
-    Key(
-        "p",
-        "programs",
-        "Show or hide both programs: the pair under the cursor is marked in both",
-        ("compare",),
-        "programs",
+    *_on("passes",
+        _act("t", "density", "Compact, TVMScript with StructInfo at the right, or as written"),
+        _act("U", "unchanged", "Show or hide stages that changed nothing"),
+        _act("i", "details", "Show or hide the details"),
+        _act("}", "function(1)", "Next function", name="next-function"),
+        _act("{", "function(-1)", "Previous function", name="previous-function"),
     ),
-    Key("s", "pair(1)", "Step: the next pair of values, in both programs", ("compare",), "step"),
-    Key("S", "pair(-1)", "Step back", ("compare",)),
-    Key("b", "other_stage", "Choose the stage to compare with", ("compare",), "other stage"),
-    Key("d", "worst", "The pair of values that differs most", ("compare",), "worst"),
-    Key("c", "difference(1)", "Next pair of values that differs", ("compare",), "difference"),
-    Key("C", "difference(-1)", "Previous pair of values that differs", ("compare",)),
-    Key(
-        "enter", "enter", "Go to the binding: in Debug during a run, else in Passes", ("checks",), "go there"
+    *_on(_IR,
+        _act("%", "uses", "The next use of this value, then its definition"),
     ),
-    Key(
-        "f",
-        "filter(1)",
-        "What remains, what is proved, all checks, or what a run spent",
-        ("checks",),
-        "filter",
+    *_on("debug",
+        _act("s,F11", "run('step')", "Step: the next binding, into calls", "step"),
+        _act("S", "run('reverse-step')", "Step back", "back"),
+        _act("n,F10", "run('next')", "Next binding, over calls", "next"),
+        _act("N", "run('reverse-next')", "Back over calls"),
+        _act("c,F5", "run('continue')", "Run to a breakpoint or the end", "run"),
+        _act("C", "run('reverse-continue')", "Back to a breakpoint or the start"),
+        _act("b,F9", "breakpoint", "Set or clear a breakpoint on the selected binding", "break"),
+        _act("B", "condition", "Edit the condition of the breakpoint on the selected binding"),
+        _act("i", "inspect", "Inspect the selected value: elements, numbers, NaN places", "inspect"),
+        _act("I", "inputs", "Inputs of the run: files, sources, lengths", "inputs"),
+        _act("o,shift+F11", "run('finish')", "Run until the function returns"),
+        _act("O", "run('reverse-finish')", "Back to before the function was entered"),
+        _act("e", "run('into')", "Into the PrimFunc that is called, store by store"),
+        _act("E", "run('reverse-into')", "Back, store by store"),
+        _act(".", "to_cursor(False)", "Run to the selected binding", name="to-cursor"),
+        _act(",", "to_cursor(True)", "Back to the selected binding", name="back-to-cursor"),
+        _act("^", "run('goto start')", "To the first step"),
+        _act("$", "run('goto end')", "To the last step"),
+        _act(")", "run('next-call')", "To the next call of a file of calls"),
+        _act("(", "run('previous-call')", "Back to the start of this call, or to the call before"),
+        _act(">", "run('step')", "One step forward"),
+        _act("<", "run('reverse-step')", "One step back"),
+        _act("a", "ask('watch ')", "Watch an expression", name="watch"),
+        _act("x", "blame", "Where the NaN or infinity of the selected value came from"),
+        _act("v", "lower", "Next table: values, shapes, calls, breakpoints", name="next-table"),
+        _act("r", "restart", "Start again"),
     ),
-    Key("F", "filter(-1)", "The filter before", ("checks",)),
-    Key("a", "ask('checks given ')", "What a condition would decide", ("checks",), "given"),
-    Key("K", "explain", "Where both lengths of the check come from, and where they part", ("checks",), "why"),
-    Key("w", "ask('what-if ')", "What every length becomes under a condition", ("checks",)),
-    Key("s", "run('step')", "Step: the next run of a relation, or the next decision", ("solver",), "step"),
-    Key("S", "run('reverse-step')", "Step back", ("solver",), "back"),
-    Key("c", "run('continue')", "To the end", ("solver",), "end"),
-    Key("C", "run('reverse-continue')", "To the start", ("solver",), "start"),
-    Key("n", "run('next')", "Next step that failed or left something open", ("solver",), "next open"),
-    Key("N", "run('reverse-next')", "Previous step that failed or left something open", ("solver",)),
-    Key(
-        "v", "lower", "Next table: what is known, what was made, what is left, the text", ("solver",), "table"
+    *_on(_IR,
+        _act("K", "explain", "Explain the selected operator: operands, type rule, errors; or the pass"),
     ),
-    Key("r", "reload", "Read the file again", ("solver",), "reload"),
-    Key(
-        "enter",
-        "enter",
-        "Go to what the line shows",
-        ("passes", "debug", "compare", "solver"),
-        "",
+    *_on("problems",
+        _act("K", "explain", "Explain the code of the problem"),
     ),
-    Key("enter", "enter", "Go to the place of the problem", ("problems",), "go there"),
-    Key("enter", "enter", "Open what the line names", ("home",), "open"),
-    Key("space", "switch_step", "Turn the pass on or off", ("pipeline",), "on/off"),
-    Key("J", "move_step(1)", "Move the pass down", ("pipeline",), "K move"),
-    Key("K", "move_step(-1)", "Move the pass up", ("pipeline",)),
-    Key("a", "add", "Add a pass", ("pipeline",), "add"),
-    Key("e", "edit_step", "Edit the pass and its options", ("pipeline",), "edit"),
-    Key(
-        "t",
-        "edit_text",
-        "Edit the text of the program behind the pass; only the passes behind run again",
-        ("pipeline",),
+    *_on(_IR,
+        _act("z", "fold", "Fold or open the function, block, branch or kernel", "fold"),
+        _act("Z", "fold_all", "Open everything, or fold all"),
+        _act("", "fold_all('open')", "Open everything", name="open-all"),
+        _act("", "fold_all('close')", "Fold all", name="close-all"),
     ),
-    Key("D", "remove", "Remove the pass", ("pipeline",), "remove"),
-    Key("i", "insert_missing", "Insert the passes that the selected one lacks", ("pipeline",), "fix"),
-    Key("tab", "next_pane", "Between the steps and the passes to add", ("pipeline",), "passes"),
-    Key("U", "unchanged", "Only the passes that would change the program, or all", ("pipeline",)),
-    Key("enter", "run_plan", "Run the pipeline, or add the selected pass", ("pipeline",), "run"),
-    Key("u", "undo", "Undo", ("pipeline",), "undo"),
-    Key("ctrl+r", "redo", "Redo", ("pipeline",)),
-    Key(
-        "slash", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", (), "find"
+    *_on("debug",
+        _act("w", "who", "Who changed this value or kernel; Enter goes to a stage"),
     ),
-    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "checks", "home", "popup")),
-    Key(
-        "N",
-        "match(-1)",
-        "Previous match",
-        ("passes", "graph", "problems", "compare", "checks", "home", "popup"),
+    *_on("graph",
+        _act("j,down", "node('down')", "To a reader of the value, else to a node below"),
+        _act("k,up", "node('up')", "To an input, else to a node above"),
+        _act("h,left", "node('left')", "To the next node on the left", "node", shown="hjkl"),
+        _act("l,right", "node('right')", "To the next node on the right"),
+        _act("H", "pan(-1, 0)", "Pan; the cursor stays", name="pan-left"),
+        _act("J", "pan(0, 1)", "Pan; the cursor stays", name="pan-down"),
+        _act("K", "pan(0, -1)", "Pan; the cursor stays", name="pan-up"),
+        _act("L", "pan(1, 0)", "Pan; the cursor stays", name="pan-right"),
+        _act("f", "calls", "Functions: which calls which; Enter opens one", "functions"),
+        _act("z", "layers", "Draw equal layers once or each"),
+        _act("Enter", "enter", "Go to the binding: in Debug during a run, else in Passes", "go there"),
+        _act("o", "open", "Show or hide what the called function computes"),
+        _act("d", "removed", "Show what the stage removed, too: its changes as one graph", "changes"),
+        _act("c", "heat", "Colour by class, by the time of a run, by the bytes of its values", "heat"),
+        _act("m", "map", "Show or hide the map of a drawing that is larger than the view"),
+        _act("+", "radius(1)", "A wider neighbourhood of the selected binding", "wider", name="wider"),
+        _act("-", "radius(-1)", "A narrower neighbourhood", "narrower", name="narrower"),
+        _act("a", "whole", "The whole graph", "all", name="whole-graph"),
+        _act("e", "export", "Write the graph as SVG", "SVG"),
+        _act("i", "image", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel)"),
     ),
-    Key("f3", "match(1)", "Next match"),
-    Key("shift+f3", "match(-1)", "Previous match"),
-    Key("colon", "ask('')", "Type a command; Tab completes it", (), "command"),
-    Key("question_mark", "help", "All keys", (), "help"),
-    Key("ctrl+o", "jump(-1)", "Back to the place before the last jump"),
-    Key("alt+o", "jump(1)", "Forward again"),
-    Key("tab", "next_pane", "Next pane; the list of stages in a narrow terminal"),
-    Key("shift+tab", "previous_pane", "Previous pane"),
-    Key("j", "down", "Next line"),
-    Key("k", "up", "Previous line"),
-    Key("down", "down", "Next line"),
-    Key("up", "up", "Previous line"),
-    Key("ctrl+d", "page(1)", "One page down"),
-    Key("ctrl+u", "page(-1)", "One page up"),
-    Key("pagedown", "page(1)", "One page down"),
-    Key("pageup", "page(-1)", "One page up"),
-    Key("g", "top", "First line"),
-    Key("G", "bottom", "Last line"),
-    Key("home", "top", "First line"),
-    Key("end", "bottom", "Last line"),
-    Key("h", "side(-1)", "Scroll left"),
-    Key("l", "side(1)", "Scroll right"),
-    Key("left", "side(-1)", "Scroll left"),
-    Key("right", "side(1)", "Scroll right"),
-    Key("y", "copy", "Copy the selected line"),
-    Key("Y", "copy_command", "Copy the command line that shows the same"),
-    Key("T", "next_theme", "Next theme: dark, light, classic, mono"),
-    Key("escape", "cancel", "Cancel what runs, close what is open"),
-    Key("q", "back", "Back; from Passes quit"),
-    Key("ctrl+q", "quit", "Quit"),
-)
+    *_on("compare",
+        _act("p", "programs", "Show or hide both programs: the pair under the cursor is marked in both", "programs"),
+        _act("s", "pair(1)", "Step: the next pair of values, in both programs", "step", name="next-pair"),
+        _act("S", "pair(-1)", "Step back", name="previous-pair"),
+        _act("b", "other_stage", "Choose the stage to compare with", "other stage"),
+        _act("d", "worst", "The pair of values that differs most", "worst"),
+        _act("c", "difference(1)", "Next pair of values that differs", "difference", name="next-difference"),
+        _act("C", "difference(-1)", "Previous pair of values that differs", name="previous-difference"),
+    ),
+    *_on("checks",
+        _act("Enter", "enter", "Go to the binding: in Debug during a run, else in Passes", "go there"),
+        _act("f", "filter(1)", "What remains, what is proved, all checks, or what a run spent", "filter", name="next-filter"),
+        _act("F", "filter(-1)", "The filter before", name="previous-filter"),
+        _act("a", "ask('checks given ')", "What a condition would decide", "given", name="given"),
+        _act("K", "explain", "Where both lengths of the check come from, and where they part", "why"),
+        _act("w", "ask('what-if ')", "What every length becomes under a condition"),
+    ),
+    *_on("solver",
+        _act("s", "run('step')", "Step: the next run of a relation, or the next decision", "step"),
+        _act("S", "run('reverse-step')", "Step back", "back"),
+        _act("c", "run('continue')", "To the end", "end"),
+        _act("C", "run('reverse-continue')", "To the start", "start"),
+        _act("n", "run('next')", "Next step that failed or left something open", "next open"),
+        _act("N", "run('reverse-next')", "Previous step that failed or left something open"),
+        _act("v", "lower", "Next table: what is known, what was made, what is left, the text", "table", name="next-table"),
+        _act("r", "reload", "Read the file again", "reload"),
+    ),
+    *_on("passes debug compare solver",
+        _act("Enter", "enter", "Go to what the line shows"),
+    ),
+    *_on("problems",
+        _act("Enter", "enter", "Go to the place of the problem", "go there"),
+    ),
+    *_on("home",
+        _act("Enter", "enter", "Open what the line names", "open"),
+    ),
+    *_on("pipeline",
+        _act("Space", "switch_step", "Turn the pass on or off", "on/off", name="switch-pass"),
+        _act("J", "move_step(1)", "Move the pass down", "K move", name="move-pass-down"),
+        _act("K", "move_step(-1)", "Move the pass up", name="move-pass-up"),
+        _act("a", "add", "Add a pass", "add", name="add-pass"),
+        _act("e", "edit_step", "Edit the pass and its options", "edit", name="edit-pass"),
+        _act("t", "edit_text", "Edit the text of the program behind the pass; only the passes behind run again"),
+        _act("D", "remove", "Remove the pass", "remove", name="remove-pass"),
+        _act("i", "insert_missing", "Insert the passes that the selected one lacks", "fix"),
+        _act("Tab", "next_pane", "Between the steps and the passes to add", "passes"),
+        _act("U", "unchanged", "Only the passes that would change the program, or all"),
+        _act("Enter", "run_plan", "Run the pipeline, or add the selected pass", "run", name="run-pipeline"),
+        _act("u", "undo", "Undo", "undo"),
+        _act("ctrl+r", "redo", "Redo"),
+    ),
+    *_on("",
+        _act("/", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", "find"),
+    ),
+    *_on("passes graph problems compare checks home popup",
+        _act("n", "match(1)", "Next match", name="next-match"),
+        _act("N", "match(-1)", "Previous match", name="previous-match"),
+    ),
+    *_on("",
+        _act("F3", "match(1)", "Next match", name="next-match"),
+        _act("shift+F3", "match(-1)", "Previous match", name="previous-match"),
+        _act(":", "ask('')", "Type a command; Tab completes it", "command", name="command"),
+        _act("?", "help", "All keys", "help"),
+        _act("ctrl+o", "jump(-1)", "Back to the place before the last jump", name="jump-back"),
+        _act("alt+o", "jump(1)", "Forward again", name="jump-forward"),
+        _act("Tab", "next_pane", "Next pane; the list of stages in a narrow terminal"),
+        _act("shift+Tab", "previous_pane", "Previous pane"),
+        _act("j,down", "down", "Next line"),
+        _act("k,up", "up", "Previous line"),
+        _act("ctrl+d,PageDown", "page(1)", "One page down", name="next-page"),
+        _act("ctrl+u,PageUp", "page(-1)", "One page up", name="previous-page"),
+        _act("g,Home", "top", "First line"),
+        _act("G,End", "bottom", "Last line"),
+        _act("h,left", "side(-1)", "Scroll left", name="scroll-left"),
+        _act("l,right", "side(1)", "Scroll right", name="scroll-right"),
+        _act("y", "copy", "Copy the selected line"),
+        _act("Y", "copy_command", "Copy the command line that shows the same"),
+        _act("T", "next_theme", "Next theme: dark, light, classic, mono"),
+        _act("Esc", "cancel", "Cancel what runs, close what is open"),
+        _act("q", "back", "Back; from Passes quit"),
+        _act("ctrl+q", "quit", "Quit"),
+    ),
+)  # fmt: skip
 MOUSE = (
     ("Mouse", "clicks do what keys do"),
     ("header", "A click shows the screen"),
@@ -287,6 +351,14 @@ POPUP = (
     "copy_command", "next_theme", "quit",
 )  # fmt: skip
 """The actions that a popup has too; Esc, q and Enter close it."""
+
+
+# -- keys of a screen ------------------------------------------------------------------------------------------------
+
+
+def described(action: str) -> str:
+    """What an action does, as one sentence."""
+    return next(f"{key.description}." for key in KEYS if key.action == action)
 
 
 def keys_of(screen: str, table: Sequence[Key] = KEYS) -> list[Key]:
@@ -367,3 +439,101 @@ def _grouped(found: list[Key]) -> list[tuple[str, str]]:
         if key.key:
             labels.setdefault(key.description, []).append(key.label)
     return [(" ".join(names), description) for description, names in labels.items()]
+
+
+# -- keys of the user -------------------------------------------------------------------------------------------------
+
+
+PRESETS: Mapping[str, Mapping[str, str]] = {
+    "default": {},
+    "gdb": {"finish": "f", "reverse-finish": "F", "inspect": "p,i", "watch": "d,a"},
+    "vscode": {
+        "search": "ctrl+f,/", "next-change": "F7,c", "previous-change": "shift+F7,C", "restart": "ctrl+shift+F5,r", "uses": "F12,%",
+        "jump-back": "alt+left,ctrl+o", "jump-forward": "alt+right,alt+o", "undo": "ctrl+z,u", "redo": "ctrl+y,ctrl+r",
+        "to-cursor": "ctrl+F10,.",
+    },
+    "vim": {
+        "fold": "z a", "fold-all": "z i", "open-all": "z R", "close-all": "z M", "next-change": "] c", "previous-change": "[ c",
+        "next-changing-stage": "] ]", "previous-changing-stage": "[ [", "top": "g g,home", "next-page": "ctrl+d,ctrl+f,pagedown",
+        "quit": "Z Z,ctrl+q",
+    },
+}  # fmt: skip
+"""What each preset changes: names of actions with their keys."""
+
+
+def action_names() -> list[str]:
+    """The names of all actions."""
+    return list(dict.fromkeys(key.name for key in KEYS))
+
+
+def named_keys(table: Keymap) -> list[tuple[str, str, str]]:
+    """The actions: name, keys, description."""
+    labels: dict[str, tuple[list[str], str]] = {}
+    for key in table:
+        shown = labels.setdefault(key.name, ([], key.description))[0]
+        shown += [key.label] if key.key and key.label not in shown else []
+    return [(name, " ".join(shown), doc) for name, (shown, doc) in labels.items()]
+
+
+def keymap(preset: str = "default", changes: Mapping[str, str] | None = None) -> Keymap:
+    """The table of keys of a preset, with other keys for single actions: `{"step": "F7,s", "fold": "z a"}`. Raises BadKeys."""
+    table = KEYS
+    for name, text in {**PRESETS[preset], **(changes or {})}.items():
+        table = _with_keys(table, name, [_typed(name, part) for part in _parts(text)])
+    for screen in (*SCREENS, "popup", "pipeline"):
+        _check(screen, table, changes or {})
+    return table
+
+
+def _with_keys(table: Keymap, name: str, pressed: Sequence[str]) -> Keymap:
+    """A table in which these keys, and no other, have an action."""
+    rows = [key for key in table if key.name == name]
+    if not rows:
+        near = get_close_matches(name, action_names(), 1)
+        raise BadKeys(name, f"there is no action {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if not pressed:
+        raise BadKeys(name, "it names no key")
+    is_everywhere = any(not row.screens for row in rows)
+    screens = () if is_everywhere else tuple(dict.fromkeys(screen for row in rows for screen in row.screens))
+    hint = next((row.hint for row in rows if row.hint), "")
+    new = [
+        replace(rows[0], key=key, screens=screens, hint=hint if number == 0 else "", shown="")
+        for number, key in enumerate(dict.fromkeys(pressed))
+    ]
+    at = table.index(rows[0])
+    return (
+        *[key for key in table[:at] if key not in rows],
+        *new,
+        *[key for key in table[at:] if key not in rows],
+    )
+
+
+def _check(screen: str, table: Keymap, changes: Mapping[str, str]) -> None:
+    """Raise BadKeys if a screen has two actions for a key that the table of the project gives one."""
+    before = {(a.action, b.action) for a, b in _clashes(screen, KEYS)}
+    for a, b in _clashes(screen, table):
+        if (a.action, b.action) not in before:
+            first, second = a.name, b.name
+            name, other = (first, second) if first in changes else (second, first)
+            raise BadKeys(name, f"{_both(a, b)} is the key of {other!r} in {screen.title()}")
+
+
+def _both(a: Key, b: Key) -> str:
+    return a.label if a.key == b.key else f"{a.label}, or {b.label},"
+
+
+def _clashes(screen: str, table: Keymap) -> Iterator[tuple[Key, Key]]:
+    """Pairs of keys of one screen with different actions, where one is the other or begins it."""
+    shared = [] if screen in ("popup", "pipeline") else [key for key in table if not key.screens]
+    rows = [key for key in dict.fromkeys([*keys_of(screen, table), *shared]) if key.key]
+    held: dict[str, Key] = {}
+    for row in rows:
+        first, _, second = row.key.partition(" ")
+        other = held.get(row.key) or (held.get(first) if second else None)
+        if other is not None and other.action != row.action:
+            yield other, row
+        held.setdefault(row.key, row)
+    for row in rows:
+        first, _, second = row.key.partition(" ")
+        if second and first in held and held[first].action != row.action:
+            yield held[first], row

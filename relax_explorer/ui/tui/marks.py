@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relax_explorer.ui.tui.host import Host
-from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.state import Selection
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
 

@@ -14,8 +14,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.compare import Lockstep, Pairing
 from relax_explorer.core.session.recording import Production
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.made_rows import MadeRows
-from relax_explorer.ui.tui.table_rows import TableRows, half
+from relax_explorer.ui.tui.table_rows import MadeRows, TableRows, half
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.debug_text import value_text

@@ -21,7 +21,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.residual import checks_at
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Compact, plain

@@ -24,7 +24,7 @@ from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, prepare, run_view
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.selection import room
+from relax_explorer.ui.tui.state import room
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.short import short_dtype

@@ -20,8 +20,7 @@ from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.selection import Options, Selection
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import Options, Selection, State
 from relax_explorer.viz.table_folds import Folded, is_check
 
 if TYPE_CHECKING:

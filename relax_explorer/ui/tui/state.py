@@ -1,4 +1,4 @@
-"""What the explorer shows: frozen values. Only the app replaces them; screens draw them."""
+"""What the screens show: the selected place, how things are shown, and the open program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.ui.tui.selection import Options, Selection
+from relax_explorer.core.ir import expr as e
+from relax_explorer.viz.table_folds import Folded
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.compare import Comparison
@@ -15,6 +16,82 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.pair_rows import PairView
     from relax_explorer.viz.solving import Solving
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The selected place, which all screens share. `binding` is None when the selected line has none."""
+
+    stage: int = 0
+    function: str = ""
+    binding: e.Binding | None = None
+
+    @property
+    def variable(self) -> str:
+        """The name of the selected variable, empty when there is none."""
+        var = self.binding.var if self.binding is not None else None
+        return "" if var is None else var.name
+
+
+FIRST = Folded()
+
+LEAST_BESIDE = 120  # cells of a terminal from which on two stages stand side by side
+DIFFS = {
+    "inline": "changes are marked",
+    "beside": "side by side with the stage before",
+    "only": "only what changed",
+    "off": "no marks",
+}
+"""The ways to show changes, in the order of the key, and what is said about each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How things are shown.
+
+    `density` is compact, typed or written; `diff` is inline, only or off; `opened` are kernels with all lines; `radius` is that of
+    the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
+    graph, None where it has room; `layers` draws equal layers once or each; `shows_removed` shows in the
+    graph what the stage removed; `heat` colours it by time or bytes; `inside` are
+    functions whose calls are opened in the graph; `calls` draws which function calls
+    which; `lower` is the table below the program in a narrow debug screen;
+    `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
+    for the one before; `checks` tells which checks of lengths are shown, `given` the function and the
+    condition that is taken for granted in it; `keep_branches` looks into the functions that a program with contracts calls.
+    """
+
+    density: str = "compact"
+    diff: str = "inline"
+    opened: frozenset[str] = frozenset()
+    folded: Folded = FIRST
+    shows_unchanged: bool = False
+    shows_details: bool = True
+    radius: int = 0
+    shows_map: bool | None = None
+    layers: str = "once"
+    inside: frozenset[str] = frozenset()
+    calls: bool = False
+    shows_removed: bool = False
+    heat: str = ""
+    lower: str = "values"
+    shows_programs: bool = False
+    since: int | None = None
+    checks: str = "remaining"
+    given: tuple[str, str] = ("", "")
+    keep_branches: bool = False
+
+    def before(self, stage: int) -> int:
+        """The stage against which changes of a stage are shown."""
+        return self.since if self.since is not None and self.since < stage else stage - 1
+
+
+def room(width: int) -> int:
+    """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same. At least one."""
+    return max(1, min(width * 9 // 10, 140) - 6)  # the frame, the cursor, the gutter and a scrollbar
+
+
+# -- state -----------------------------------------------------------------------------------------------------------
+# What the explorer shows: frozen values. Only the app replaces them; screens draw them.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,48 @@
-"""The themes of `viz.tokens` for Textual."""
+"""Themes for Textual, and the characters that a terminal may get."""
 
 from __future__ import annotations
 
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.theme import Theme
 
 from relax_explorer.ui.no_colors import no_colors
 from relax_explorer.viz.tokens import DARK, MONO, THEMES, Tokens
+from relax_explorer.viz.visible import ascii_cells, visible
+
+
+class _Safe(LineFilter):
+    """Replaces control characters, cell by cell."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments without control characters."""
+        return [item if item.text.isprintable() else _replaced(item) for item in segments]
+
+
+class _Ascii(LineFilter):
+    """Replaces all other characters by ASCII, cell by cell, so that every screen keeps its layout."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments in ASCII."""
+        return [
+            item if item.text.isascii() else Segment(ascii_cells(item.text), item.style, item.control)
+            for item in segments
+        ]
+
+
+def _replaced(segment: Segment) -> Segment:
+    text = "".join(c if visible(c) == c else "�" for c in segment.text)
+    return Segment(text, segment.style, segment.control)
+
+
+SAFE = _Safe()
+ASCII = _Ascii()
+
+
+# -- themes ----------------------------------------------------------------------------------------------------------
+# The themes of `viz.tokens` for Textual.
+
 
 PLAIN = "ansi_default"
 # Every colour of Textual's own widgets that would otherwise be one of the sixteen. What it said is said in reverse.

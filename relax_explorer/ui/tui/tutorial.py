@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.host import Host
@@ -11,13 +10,6 @@ from relax_explorer.ui.tui.keys import keys_of
 from relax_explorer.ui.tui.stage_control import StageControl
 
 BUILD = "broken_build"  # the sample
-
-
-class Guided(Host, Protocol):
-    """The app as the tour sees it."""
-
-    def draw_bars(self) -> None:
-        """Draw header, tour and footer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +74,7 @@ _END = "That was the tour. ? lists all keys, : takes commands, 0 shows your file
 class Tutorial:
     """Where the tour is."""
 
-    def __init__(self, app: Guided, stages: StageControl) -> None:
+    def __init__(self, app: Host, stages: StageControl) -> None:
         self.app, self.stages = app, stages
         self.at = -1  # the present lesson; len(LESSONS) behind the last one, -1 without a tour
 

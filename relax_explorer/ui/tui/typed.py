@@ -1,89 +1,245 @@
-"""The commands of the `:` line: those of the explorer, and behind them all commands of the debugger."""
+"""The commands of the `:` line: those of the explorer, each with the command line of the shell that does the same; behind them all
+commands of the debugger.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.notations import is_contract
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.command import Command, word
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.keymap import named_keys
-from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
+from relax_explorer.ui.tui.keys import described, named_keys
+from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE
 from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
 
-Handler = Callable[[Controls, str], None]
+if TYPE_CHECKING:
+    from relax_explorer.core.session.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """One command: its name, its arguments, one sentence, and its function."""
+def piped(path: str) -> tuple[str, str]:
+    """What makes the program in a command line, and its path: shape contracts are printed as Relax, and read from the pipe."""
+    if not is_contract(path):
+        return "", path
+    return command("shapes").text({"input": path, "relax": True}) + " | ", "-"
 
-    name: str
-    arguments: str
-    doc: str
-    handler: Handler
+
+def twin(app: Controls, name: str, **values: object) -> str:
+    """The command line of a command on the open program: its file, its passes and its function, with `values` besides."""
+    session = app.state.session
+    before, path = piped(app.state.path) if session is not None else ("", app.state.path)
+    from_passes = session is not None and bool(session.pipeline)
+    profile = app.stage_control.profile
+    own: dict[str, object] = {
+        "input": path or None, "inputs": path or None, "a": path or None, "func": app.state.selection.function or None,
+        "passes": app.pipeline_control.text if from_passes else None, "const": app.stage_control.const,
+        "profile": profile if profile in ("spec", "tvm") else None,
+    }  # fmt: skip
+    return before + command(name).text(own | values)
+
+
+def staged(app: Controls, name: str, **values: object) -> str:
+    """The same, on the selected stage."""
+    stage = app.state.stage
+    return twin(app, name, **{"stage": None if stage is None else str(stage.label)} | values)
+
+
+def called(app: Controls, name: str, **values: object) -> str:
+    """The same, with the function that runs and what the user said of its inputs."""
+    function, stage = app.run_control.function(), app.state.stage
+    fn = stage.module.relax_functions.get(function) if stage is not None else None
+    said = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
+    return staged(app, name, **{"func": function or None} | said | values)
+
+
+def inputs(call: CallInputs) -> dict[str, object]:
+    """The values of `--input` and `--shape`."""
+    if call.calls:
+        return {"calls": call.calls, "func": None}
+    return {"input_": call.whole or call.sources or None, "shape": call.shape or None}
+
+
+def pair(app: Controls, a: int, b: int) -> dict[str, object]:
+    """Two stages as `compare` takes them; of passes, the first and the last one need no names.
+
+    Standard input has no stages: `-@1` looks like an option.
+    """
+    session = app.state.session
+    if session is None or is_contract(app.state.path) or (session.pipeline and (a, b) == (0, session.total)):
+        return {}
+    return {key: f"{app.state.path}@{session.stages[number].label}" for key, number in (("a", a), ("b", b))}
+
+
+def command_line(app: Controls) -> str:
+    """The command line that shows what the screen shows."""
+    state, screen = app.state, app.screen_name
+    if state.solving is not None and screen == "solver":
+        branches = state.options.keep_branches or None
+        solved: dict[str, object] = {"input": state.path, "at": state.step, "keep_branches": branches}
+        return command(state.solving.command).text(solved)
+    if screen == "debug":
+        return called(app, "debug")
+    if screen == "compare" and state.compared is not None:
+        return called(app, "compare", **pair(app, state.compared.a, state.compared.b))
+    if screen == "checks":
+        function, given = state.options.given
+        is_all = state.options.checks in ("proved", "all")
+        func = {"func": function} if function else {}
+        return staged(app, "shapes", given=given or None, proved=is_all or None, **func)
+    if screen == "graph":
+        calls: dict[str, object] = {"calls": True, "func": None} if state.options.calls else {}
+        return staged(app, "graph", **calls)
+    if screen == "passes":
+        return staged(app, "show")
+    names = {"problems": "check", "compare": "compare", "solver": "relations", "home": "tui"}
+    return twin(app, names.get(screen, "show"))
+
+
+# -- typed -----------------------------------------------------------------------------------------------------------
+# The commands of the `:` line: those of the explorer, each with the command line of the shell that does the same;
+# behind them all commands of the debugger.
+
+
+class Refused(Exception):
+    """A line can't be executed. The text is said in the footer."""
+
+
+def execute_typed(app: Controls, text: str) -> None:
+    """Run a command line. What the explorer does not know goes to the debugger, which needs a run."""
+    name, _, rest = text.strip().partition(" ")
+    own = BY_NAME.get(name)
+    if own is not None:
+        try:
+            own.run(app, rest.strip())
+        except Refused as reason:
+            app.say(str(reason))
+    elif name and app.screen_name == "debug":
+        app.run_control.typed(text)
+    elif name:
+        near = [item.name for item in TYPED if item.name.startswith(name)]
+        hint = f"did you mean {near[0]}?" if near else "`commands` lists them, Debug has more"
+        app.say(f"no command {visible(name, 24)!r}; {hint}")
+
+
+def twin_of_line(app: Controls, line: str) -> str:
+    """The command line for a line typed in the explorer. Empty if there is none, or if the line lacks what it needs."""
+    name, _, text = line.strip().partition(" ")
+    own, open_ = BY_NAME.get(name), app.state
+    try:
+        if own is None:
+            return _debugged(app, name, text.strip())
+        has = {"": True, "program": open_.session, "plan": open_.plan, "solver": open_.solving}[own.needs]
+        return "" if isinstance(own.twin, str) or has is None else own.twin(app, text.strip())
+    except (Refused, Failure):
+        return ""
+
+
+def _debugged(app: Controls, word: str, text: str) -> str:
+    """A place and a value have options of `run`; what else the debugger can do, it does for its own command line, too."""
+    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+    from relax_explorer.core.session.debug_session import found_command
+
+    if app.screen_name != "debug" or app.state.session is None:
+        return ""
+    name = found_command(DEBUG_COMMANDS, word).name
+    if name in ("help", "quit"):
+        return ""
+    if name == "break" and text and " if " not in text:
+        return called(app, "run", **{"break": text.removeprefix("if ")})
+    if name == "watch" and text:
+        return called(app, "run", watch=text)
+    return f"echo {shlex.quote(f'{name} {text}'.strip())} | {called(app, 'debug')}"
+
+
+# -- stages and values -----------------------------------------------------------------------------------------------
 
 
 def _open(app: Controls, text: str) -> None:
-    if text:
-        app.stage_control.open(str(Path(text).expanduser()))
-    else:
-        app.say("open takes a file or a folder of stages")
+    if not text:
+        raise Refused("open takes a file or a folder of stages")
+    app.stage_control.open(str(Path(text).expanduser()))
+
+
+def _open_twin(app: Controls, text: str) -> str:
+    return command("tui").text({"input": text}) if text else ""
+
+
+def _stage_of(app: Controls, text: str) -> Snapshot:
+    """The stage that a number or a pass names. Raises Refused."""
+    if app.state.session is None:
+        raise Refused("no program is open")
+    try:
+        return app.state.session.stage(text)
+    except KeyError as error:
+        raise Refused(str(error.args[0])) from None
+
+
+def _number(app: Controls, text: str) -> int | None:
+    """The number of a stage; None if none is named, or no program is open. Raises Refused."""
+    return _stage_of(app, text).number if text and app.state.session is not None else None
 
 
 def _stage(app: Controls, text: str) -> None:
-    session = app.state.session
-    if session is None:
-        app.say("no program is open")
-        return
-    try:
-        found = session.stage(text)
-    except KeyError as error:
-        app.say(str(error.args[0]))
-        return
-    app.stage_control.go_to(found.number, app.state.selection.function, app.state.selection.binding)
+    number, selection = _stage_of(app, text).number, app.state.selection
+    app.stage_control.go_to(number, selection.function, selection.binding)
     app.show_screen("passes")
 
 
+def _stage_twin(app: Controls, text: str) -> str:
+    return twin(app, "show", stage=str(_stage_of(app, text).label))
+
+
+def _names_function(app: Controls, text: str) -> bool:
+    return app.state.stage is not None and text in app.state.stage.module.functions
+
+
 def _go(app: Controls, text: str) -> None:
-    state = app.state
-    stage = state.stage
-    if stage is not None and text in stage.module.functions:
-        app.stage_control.go_to(stage.number, text)
+    if _names_function(app, text):
+        app.stage_control.go_to(app.state.selection.stage, text)
     elif not app.stage_control.go_to_variable(text):
-        app.say(f"this stage has no function or variable {text!r}")
-        return
+        raise Refused(f"this stage has no function or variable {text!r}")
     if app.screen_name not in ("passes", "graph"):
         app.show_screen("passes")
 
 
+def _go_twin(app: Controls, text: str) -> str:
+    return staged(app, "show", func=text) if _names_function(app, text) else ""
+
+
 def _who(app: Controls, text: str) -> None:
-    if text:
-        app.pictures.who(text)
-    else:
-        app.pictures.history()
+    app.pictures.who(text) if text else app.pictures.history()
 
 
-def _all(app: Controls, text: str) -> None:
-    app.pictures.search_everywhere(text)
+def _who_twin(app: Controls, text: str) -> str:
+    value = text or app.state.selection.variable
+    return twin(app, "who", var=value) if value else ""
 
 
 def _compare(app: Controls, text: str) -> None:
-    session = app.state.session
-    number: int | None = None
-    if text and session is not None:
-        try:
-            number = session.stage(text).number
-        except KeyError as error:
-            app.say(str(error.args[0]))
-            return
+    number = _number(app, text)
     app.show_screen("compare", starts=False)
     app.verdicts.compare(number)
 
 
-def _bisect(app: Controls, text: str) -> None:
-    app.verdicts.bisect()
+def _compare_twin(app: Controls, text: str) -> str:
+    """The two stages in their order, as the explorer compares them."""
+    session, here = app.state.session, app.state.selection.stage
+    if session is None:
+        return ""
+    other = _stage_of(app, text).number if text else app.verdicts.other(session)
+    first, last = min(other, here), max(other, here)
+    named = pair(app, first, last)
+    is_told = first != last and (named or (first, last) == (0, session.total))
+    return called(app, "compare", **named) if is_told else ""
+
+
+# -- runs ------------------------------------------------------------------------------------------------------------
 
 
 def _inputs(app: Controls, text: str) -> None:
@@ -96,8 +252,11 @@ def _calls(app: Controls, text: str) -> None:
     app.run_control.with_calls(text)
 
 
-def _mark(app: Controls, text: str) -> None:
-    app.marks.set(text or "?")
+def _calls_twin(app: Controls, text: str) -> str:
+    return called(app, "debug", **({"calls": text, "func": None} if text else {"calls": None}))
+
+
+# -- lengths ---------------------------------------------------------------------------------------------------------
 
 
 def _checks(app: Controls, text: str) -> None:
@@ -106,171 +265,163 @@ def _checks(app: Controls, text: str) -> None:
     show_checks(app, text)
 
 
-def _problems(app: Controls, text: str) -> None:
-    app.show_screen("problems")
+def _checks_twin(app: Controls, text: str) -> str:
+    shown, _, condition = text.partition(" ")
+    if shown == "costly":
+        return called(app, "shapes", run=True)
+    asked = {"proved": shown in ("proved", "all") or None, "given": condition.strip() or None}
+    if condition.strip():  # bare names are those of this function
+        asked["func"] = app.run_control.function() or None
+    return staged(app, "shapes", **asked)
 
 
 def _why(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.length_answers import show_why
+    from relax_explorer.ui.tui.answers import show_why
 
     show_why(app, text)
 
 
+def _why_twin(app: Controls, text: str) -> str:
+    asked = text or _selected_value(app)
+    return staged(app, "shapes", func=app.run_control.function() or None, why=asked) if asked else ""
+
+
+def _selected_value(app: Controls) -> str:
+    """The selected variable, with the nested functions that it is in: `inner.c`."""
+    from relax_explorer.core.shapes.origins import owner_name
+
+    selection, stage = app.state.selection, app.state.stage
+    if stage is None or not selection.variable or selection.function not in stage.module.relax_functions:
+        return selection.variable
+    owner = owner_name(stage.module, selection.function, selection.binding)
+    return f"{owner}.{selection.variable}".removeprefix(f"{selection.function}.")
+
+
 def _what_if(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.length_answers import show_what_if
+    from relax_explorer.ui.tui.answers import show_what_if
 
     show_what_if(app, text)
+
+
+def _what_if_twin(app: Controls, text: str) -> str:
+    return staged(app, "shapes", func=app.run_control.function() or None, what_if=text) if text else ""
+
+
+# -- type relations and shape contracts ------------------------------------------------------------------------------
 
 
 def _solver(app: Controls, text: str) -> None:
     solving = app.state.solving
     if text and (solving is None or not text.isdecimal() or not 0 <= int(text) <= solving.last):
-        last = (
-            f" from 0 to {solving.last}" if solving is not None else ", once a .relay or .shapes file is open"
-        )
-        app.say(f"solver takes a step{last}")
-        return
+        range_ = f" from 0 to {solving.last}" if solving else ", once a .relay or .shapes file is open"
+        raise Refused(f"solver takes a step{range_}")
     app.show_screen("solver")
     if text:
         app.change(step=int(text))
 
 
-def _form(name: str) -> Handler:
-    """The command that shows a program with shape contracts in another form."""
-
-    def shown(app: Controls, text: str) -> None:
-        from relax_explorer.ui.tui.contract_answers import show_form
-
-        show_form(app, name)
-
-    return shown
+def _solver_twin(app: Controls, text: str) -> str:
+    solving, step = app.state.solving, int(text) if text.isdecimal() else app.state.step
+    return "" if solving is None else command(solving.command).text({"input": app.state.path, "at": step})
 
 
-def _copy(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.contract_answers import show_copy
+def _contracts(name: str, doc: str, argument: str = "") -> Command[None]:
+    """A command that shows a program with shape contracts in another form; `shapes` has an option of its name."""
 
-    show_copy(app, text)
+    def run(app: Controls, text: str) -> None:
+        from relax_explorer.ui.tui.answers import answer
+
+        answer(app, name, text)
+
+    def shell(app: Controls, text: str) -> str:
+        is_given = not app.state.options.keep_branches if name == "keep-branches" else True
+        values = {"input": app.state.path, name.replace("-", "_"): text or is_given or None}
+        return command("shapes").text(values) if text or not argument else ""
+
+    words = (word(argument, name),) if argument else ()
+    return Command(name, doc, run, words, twin=shell, needs="solver")
 
 
-def _relax(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.contract_answers import open_relax
-
-    open_relax(app)
-
-
-def _keep_branches(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.contract_answers import turn_branches
-
-    turn_branches(app)
-
-
-def _marks(app: Controls, text: str) -> None:
-    found = app.marks.rows()
-    if found:
-        app.show_rows("Marks", found, 0, lambda row: app.marks.go(row.node))
-    else:
-        app.say("no marks yet; m and a letter set one")
+# -- passes ----------------------------------------------------------------------------------------------------------
 
 
 def _passes(app: Controls, text: str) -> None:
-    if text:
-        app.pipeline_control.typed(text)
-    else:
-        app.edit_pipeline()
+    app.pipeline_control.typed(text) if text else app.edit_pipeline()
 
 
-def _profile(app: Controls, text: str) -> None:
-    app.pipeline_control.profile(text.strip())
+def _passes_twin(app: Controls, text: str) -> str:
+    return twin(app, "opt", **({"passes": text} if text else {}))
 
 
-def _edit(app: Controls, text: str) -> None:
-    app.edit_text()
+def _profile_twin(app: Controls, text: str) -> str:
+    return twin(app, "opt", profile=text) if text in ("spec", "tvm") else ""
 
 
-def _toggle(app: Controls, text: str) -> None:
-    app.pipeline_control.toggle_named(text)
-
-
-def _edits(app: Controls, text: str) -> None:
-    app.pipeline_control.show_edits()
+# -- showing ---------------------------------------------------------------------------------------------------------
 
 
 def _diff(app: Controls, text: str) -> None:
     if text not in DIFFS:
-        app.say("diff takes inline, beside, only or off")
-        return
+        raise Refused("diff takes inline, beside, only or off")
     app.show_screen("passes")
     app.show_with(diff=text)
     is_tight = text == "beside" and app.size.width < LEAST_BESIDE
     app.say(f"side by side needs {LEAST_BESIDE} columns: changes are marked" if is_tight else DIFFS[text])
 
 
+def _diff_twin(app: Controls, text: str) -> str:
+    session, here = app.state.session, app.state.selection.stage
+    is_off = text == "off" or session is None or here == 0
+    return "" if is_off or session is None else _between(app, session.stages[here - 1])
+
+
+def _between(app: Controls, first: Snapshot) -> str:
+    """The changes from one stage to the selected one."""
+    last = app.state.stage
+    return "" if last is None else twin(app, "diff", between=f"{first.label}..{last.label}")
+
+
 def _since(app: Controls, text: str) -> None:
-    session, number = app.state.session, None
-    if text and session is not None:
-        try:
-            number = session.stage(text).number
-        except KeyError as error:
-            app.say(str(error.args[0]))
-            return
+    number = _number(app, text)
     app.show_screen("passes")
     app.show_with(since=number)
-    app.say(
-        "changes since the stage before"
-        if number is None
-        else f"changes since stage {text}; since alone ends it"
-    )
+    since = f"changes since stage {text}; since alone ends it"
+    app.say("changes since the stage before" if number is None else since)
+
+
+def _since_twin(app: Controls, text: str) -> str:
+    return _between(app, _stage_of(app, text)) if text else _diff_twin(app, "inline")
 
 
 def _fold(app: Controls, text: str) -> None:
     if app.screen_name not in ("passes", "debug"):
         app.show_screen("passes")
     actions = {"": "fold", "all": "fold_all", "open": "fold_all('open')", "close": "fold_all('close')"}
-    if text in actions:
-        app.perform(actions[text])
-    else:
-        app.say("fold takes nothing, or all, open or close")
+    if text not in actions:
+        raise Refused("fold takes nothing, or all, open or close")
+    app.perform(actions[text])
+
+
+def _marks(app: Controls, text: str) -> None:
+    found = app.marks.rows()
+    if not found:
+        raise Refused("no marks yet; m and a letter set one")
+    app.show_rows("Marks", found, 0, lambda row: app.marks.go(row.node))
 
 
 def _theme(app: Controls, text: str) -> None:
-    name = f"rxe-{text}"
-    if name in THEMES:
-        app.use_theme(THEMES[name])
-    else:
-        app.say(f"themes are {', '.join(item.removeprefix('rxe-') for item in THEMES)}")
+    if f"rxe-{text}" not in THEMES:
+        raise Refused(f"themes are {', '.join(_THEMES)}")
+    app.use_theme(THEMES[f"rxe-{text}"])
 
 
-def _commands(app: Controls, text: str) -> None:
-    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
-
-    lines = [f"{item.name} {item.arguments}".ljust(28) + item.doc for item in TYPED]
-    lines += ["", "In the debugger:", *[f"{item.usage:<28}{item.doc}" for item in DEBUG_COMMANDS]]
-    app.show_text("Commands of the : line", lines)
+def _theme_twin(app: Controls, text: str) -> str:
+    return twin(app, "tui", theme=text) if text else ""
 
 
-def _export(app: Controls, text: str) -> None:
-    app.exports.export(text)
+_THEMES = tuple(name.removeprefix("rxe-") for name in THEMES)
 
-
-def _report(app: Controls, text: str) -> None:
-    app.exports.report(text)
-
-
-def _explain(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.explaining import explain
-
-    explain(app, text)
-
-
-def _picture(app: Controls, text: str) -> None:
-    if app.screen_name == "graph":
-        app.perform("image")
-    else:
-        app.pictures.image(None)
-
-
-def _tutorial(app: Controls, text: str) -> None:
-    app.tutorial.start()
+# -- what is known ---------------------------------------------------------------------------------------------------
 
 
 def _keys(app: Controls, text: str) -> None:
@@ -278,98 +429,110 @@ def _keys(app: Controls, text: str) -> None:
     app.show_text("Actions as [keys] in the settings file names them, and their keys", lines)
 
 
-def _exit(app: Controls, text: str) -> None:
-    app.leave()
+def _commands(app: Controls, text: str) -> None:
+    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+
+    own, behind = ([f"{item.usage:<28}{item.doc}" for item in table] for table in (TYPED, DEBUG_COMMANDS))
+    app.show_text("Commands of the : line", [*own, "", "In the debugger:", *behind])
 
 
-TYPED: tuple[Typed, ...] = (
-    Typed("open", "PATH", "Open a file, or a folder of stages.", _open),
-    Typed("stage", "N|PASS", "Show a stage.", _stage),
-    Typed("go", "NAME", "Go to a function or a variable.", _go),
-    Typed("who", "[NAME]", "Show which stages changed a value.", _who),
-    Typed("all", "TEXT", "Find a text in all stages.", _all),
-    Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
-    Typed("bisect", "", "Find the first stage whose results differ from those of the first one.", _bisect),
-    Typed("inputs", "", "Choose the inputs of the run.", _inputs),
-    Typed("calls", "[FILE]", "Make the calls of a file, one a line; without one, one call again.", _calls),
-    Typed("mark", "LETTER", "Mark this place.", _mark),
-    Typed("marks", "", "List the marks; Enter goes to one.", _marks),
-    Typed("problems", "", "List the problems of all stages; Enter goes to the place of one.", _problems),
-    Typed(
-        "checks",
-        "[proved|all|costly|given C]",
-        "Show the checks of lengths left to the run: why, and what removes them.",
-        _checks,
-    ),
-    Typed(
-        "why", "[VALUE]", "Show where the lengths of a value come from, and why two of them may differ.", _why
-    ),
-    Typed(
-        "what-if", "CONDITION", "Show what every length becomes under a condition such as n = 7.", _what_if
-    ),
-    Typed("solver", "[STEP]", "Step through type relations or shape contracts.", _solver),
-    Typed("relax", "", "Open the Relax module of shape contracts: its passes, graph and run.", _relax),
-    Typed("desugared", "", "Show shape contracts as wrappers with assertions.", _form("desugared")),
-    Typed("matches", "", "Show shape contracts as match_shape statements.", _form("matches")),
-    Typed("split", "", "Show the shape functions of shape contracts apart from the data.", _form("split")),
-    Typed("copy", "F: n=8", "Show a copy of a function with shape contracts for sizes.", _copy),
-    Typed(
-        "keep-branches",
-        "",
-        "Look into the functions that shape contracts call, branch by branch, or no longer.",
-        _keep_branches,
-    ),
-    Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
-    Typed("profile", "spec|tvm", "Run passes as the specification asks, or exactly as TVM does.", _profile),
-    Typed("edit", "", "Edit the text of this stage; only the passes behind it run again.", _edit),
-    Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
-    Typed("edits", "", "List the pipelines that were tried; Enter goes back to one.", _edits),
-    Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
-    Typed(
-        "since", "[N|PASS]", "Show the changes since an earlier stage, or again since the one before.", _since
-    ),
-    Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
-    Typed("theme", "NAME", "Draw in another theme.", _theme),
-    Typed("keys", "", "List the actions by the names that settings use, with their keys.", _keys),
-    Typed("commands", "", "List the commands of this line.", _commands),
-    Typed(
-        "export",
-        "FORMAT [FILE]",
-        "Write the screen: svg and mermaid (the graph), html, json or text.",
-        _export,
-    ),
-    Typed(
-        "report",
-        "[FILE]",
-        "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
-        _report,
-    ),
-    Typed(
-        "picture", "", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel).", _picture
-    ),
-    Typed(
-        "explain",
-        "[NAME]",
-        "Explain an operator, a pass, a code or a StructInfo; alone, what is selected.",
-        _explain,
-    ),
-    Typed("tutorial", "", "A tour in eight keys: find the pass that broke a build.", _tutorial),
-    Typed("exit", "", "Leave the explorer.", _exit),
-)
-_BY_NAME = {item.name: item for item in TYPED}
+def _explain(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.answers import explain
+
+    explain(app, text)
 
 
-def execute_typed(app: Controls, text: str) -> None:
-    """Run a command line. What the explorer does not know goes to the debugger, which needs a run."""
-    word, _, rest = text.strip().partition(" ")
-    own = _BY_NAME.get(word)
-    if not word:
-        return
-    if own is not None:
-        own.handler(app, rest.strip())
-    elif app.screen_name == "debug":
-        app.run_control.typed(text)
-    else:
-        near = [item.name for item in TYPED if item.name.startswith(word)]
-        hint = f"did you mean {near[0]}?" if near else "`commands` lists them, Debug has more"
-        app.say(f"no command {visible(word, 24)!r}; {hint}")
+def _explain_twin(app: Controls, text: str) -> str:
+    return command("explain").text({"subject": text}) if text else ""
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def _export_twin(app: Controls, text: str) -> str:
+    """A graph as SVG or Mermaid, a program as JSON or text; pages in HTML are those of the report."""
+    style, _, file = text.partition(" ")
+    if style in ("svg", "mermaid"):
+        return staged(app, "graph", format=style, output=file or None)
+    if style not in ("json", "text") or app.screen_name not in ("passes", "graph"):
+        return ""
+    goal = f" > {shlex.quote(file)}" if file else ""
+    if app.screen_name == "graph":
+        return staged(app, "graph", format="unicode" if style == "text" else style) + goal
+    return staged(app, "show", format=style) + goal
+
+
+def _report_twin(app: Controls, text: str) -> str:
+    stem = app.state.path.rstrip("/").rpartition("/")[2].removesuffix(".py")
+    return called(app, "report", output=text or f"{stem}-report.html")
+
+
+def _picture(app: Controls, text: str) -> None:
+    app.perform("image") if app.screen_name == "graph" else app.pictures.image(None)
+
+
+# -- table -----------------------------------------------------------------------------------------------------------
+
+
+TYPED: tuple[Command[None], ...] = (
+    Command("open", "Open a file, or a folder of stages.", _open, (word("PATH", "source"),), twin=_open_twin),
+    Command("stage", "Show a stage.", _stage, (word("N|PASS", "stage"),), twin=_stage_twin),
+    Command("go", "Go to a function or a variable.", _go, (word("NAME", "place"),), twin=_go_twin),
+    Command("who", described("who"), _who, (word("[NAME]", "variable"),), twin=_who_twin, needs="program"),
+    Command("all", "Find a text in all stages.", lambda app, text: app.pictures.search_everywhere(text), (word("TEXT", "variable"),),
+            twin="a search for text: any tool that searches files does it on the output of show"),
+    Command("compare", "Compare the values of this stage with those of another one.", _compare, (word("[N|PASS]", "stage"),), twin=_compare_twin),
+    Command("bisect", described("bisect"), lambda app, text: app.verdicts.bisect(),
+            twin=lambda app, text: called(app, "bisect"), needs="program"),
+    Command("inputs", "Choose the inputs of the run.", _inputs,
+            twin="a dialog; what it asks for stands in --input and --shape of the other command lines"),
+    Command("calls", "Make the calls of a file, one a line; without one, one call again.", _calls, (word("[FILE]", "source"),),
+            twin=_calls_twin, needs="program"),
+    Command("mark", "Mark this place.", lambda app, text: app.marks.set(text or "?"), (word("LETTER"),), twin="a place of this session"),
+    Command("marks", "List the marks; Enter goes to one.", _marks, twin="places of this session"),
+    Command("problems", described("show('problems')"), lambda app, text: app.show_screen("problems"),
+            twin=lambda app, text: twin(app, "check") if app.state.path else ""),
+    Command("checks", "Show the checks of lengths left to the run: why, and what removes them.", _checks,
+            (word("[proved|all|costly|given C]", "checks"),), twin=_checks_twin, needs="program"),
+    Command("why", "Show where the lengths of a value come from, and why two of them may differ.", _why, (word("[VALUE]", "variable"),),
+            twin=_why_twin, needs="program"),
+    Command("what-if", "Show what every length becomes under a condition such as n = 7.", _what_if, (word("CONDITION", "variable"),),
+            twin=_what_if_twin, needs="program"),
+    Command("solver", "Step through type relations or shape contracts.", _solver, (word("[STEP]", "int"),), twin=_solver_twin, needs="solver"),
+    _contracts("relax", "Open the Relax module of shape contracts: its passes, graph and run."),
+    _contracts("desugared", "Show shape contracts as wrappers with assertions."),
+    _contracts("matches", "Show shape contracts as match_shape statements."),
+    _contracts("split", "Show the shape functions of shape contracts apart from the data."),
+    _contracts("copy", "Show a copy of a function with shape contracts for sizes.", "F: n=8"),
+    _contracts("keep-branches", "Look into the functions that shape contracts call, branch by branch, or no longer."),
+    Command("passes", "Edit the pipeline, or run these passes, as with --passes.", _passes, (word("[A,B]", "passes"),),
+            twin=_passes_twin, needs="plan"),
+    Command("profile", "Run passes as the specification asks, or exactly as TVM does.",
+            lambda app, text: app.pipeline_control.profile(text), (word("spec|tvm", choices=("spec", "tvm")),), twin=_profile_twin, needs="plan"),
+    Command("edit", "Edit the text of this stage; only the passes behind it run again.", lambda app, text: app.edit_text(),
+            twin="an edited text is another file"),
+    Command("toggle", "Turn the pass of a stage off, or on again.", lambda app, text: app.pipeline_control.toggle_named(text),
+            (word("N|PASS", "step"),), twin="the pipeline without the pass stands in --passes of the other command lines"),
+    Command("edits", described("edits"), lambda app, text: app.pipeline_control.show_edits(),
+            twin="pipelines of this session"),
+    Command("diff", "Show changes inline, beside the stage before, only them, or off.", _diff, (word("MODE", "diff"),), twin=_diff_twin),
+    Command("since", "Show the changes since an earlier stage, or again since the one before.", _since, (word("[N|PASS]", "stage"),),
+            twin=_since_twin),
+    Command("fold", "Fold or open what the cursor is in, or all.", _fold, (word("[all|open|close]", choices=("all", "open", "close")),),
+            twin="what is printed is never folded"),
+    Command("theme", "Draw in another theme.", _theme, (word("NAME", choices=_THEMES),), twin=_theme_twin),
+    Command("keys", "List the actions by the names that settings use, with their keys.", _keys, twin="keys of the explorer"),
+    Command("commands", "List the commands of this line.", _commands, twin="commands of the explorer"),
+    Command("export", "Write the screen: svg and mermaid (the graph), html, json or text.", lambda app, text: app.exports.export(text),
+            (word("FORMAT", "export"), word("[FILE]", "target")), twin=_export_twin, needs="program"),
+    Command("report", "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
+            lambda app, text: app.exports.report(text), (word("[FILE]", "target"),), twin=_report_twin, needs="program"),
+    Command("picture", described("image"), _picture,
+            twin=lambda app, text: staged(app, "graph", format="svg"), needs="program"),
+    Command("explain", "Explain an operator, a pass, a code or a StructInfo; alone, what is selected.", _explain,
+            (word("[NAME]", "subject"),), twin=_explain_twin),
+    Command("tutorial", "A tour in eight keys: find the pass that broke a build.", lambda app, text: app.tutorial.start(),
+            twin="a tour of the explorer"),
+    Command("exit", "Leave the explorer.", lambda app, text: app.leave(), twin="a command line ends by itself"),
+)  # fmt: skip
+BY_NAME = {item.name: item for item in TYPED}

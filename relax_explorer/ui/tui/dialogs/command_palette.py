@@ -1,14 +1,53 @@
-"""The command palette of Textual, made safe for fast keys and clicks and for low terminals."""
+"""The command palette: every action of the screen and the commands of the `:` line, safe for fast keys and clicks and for low terminals."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import cast
+
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.command import CommandList, CommandPalette
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.events import Click, Mount
 from textual.widgets import Input
 
-from relax_explorer.ui.tui.screens.settling import Settling
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.screens.moving import Settling
+from relax_explorer.ui.tui.typed import TYPED
+
+
+class KeyCommands(Provider):
+    """The actions of the screen below the palette."""
+
+    def _entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        app = cast(Host, self.app)
+        seen: set[str] = set()  # what two do stands once, with the key
+        for key in keys.keys_of(app.screen_name, app.keymap):
+            if key.description not in seen:
+                seen.add(key.description)
+                yield key.description, key.label, partial(app.act, key.action)
+        for item in TYPED:
+            if item.doc.rstrip(".") not in seen:
+                yield item.doc, f":{item.name}", partial(app.ask, f"{item.name} ")
+
+    async def discover(self) -> Hits:
+        """All actions."""
+        for description, label, action in self._entries():
+            yield DiscoveryHit(description, action, help=label)
+
+    async def search(self, query: str) -> Hits:
+        """Actions whose description matches."""
+        matcher = self.matcher(query)
+        for description, label, action in self._entries():
+            score = matcher.match(description)
+            if score > 0:
+                yield Hit(score, matcher.highlight(description), action, help=label)
+
+
+# -- command palette -------------------------------------------------------------------------------------------------
+# The command palette of Textual, made safe for fast keys and clicks and for low terminals.
 
 
 class Entries(CommandList):

@@ -25,8 +25,8 @@ from relax_explorer.core.session.call_inputs import REST, CallInputs, holds_seve
 from relax_explorer.core.session.samples import Start, call_line, start_of
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.permit import Permit
-from relax_explorer.ui.tui.screens.settling import Settling
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.screens.moving import Settling
+from relax_explorer.ui.tui.widgets.framed import FixedText
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.value_table import inline_value
 from relax_explorer.viz.visible import fit, visible
@@ -219,12 +219,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
             self._preview()
             self.app.bell()
             return
-        self._leave(call)
-
-    def _leave(self, call: CallInputs | None) -> None:
-        """Close, unless an earlier key did."""
-        if self.app.screen is self:
-            self.dismiss(call)
+        self.leave(call)
 
     def action_write(self) -> None:
         """Write the call with these inputs to the file of calls that was typed. A file that exists stays as it is."""
@@ -247,7 +242,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
 
     def action_close(self) -> None:
         """Leave the inputs as they were."""
-        self._leave(None)
+        self.leave(None)
 
 
 def _written(path: str, line: str) -> str:

@@ -18,16 +18,16 @@ from textual.widgets import Input, Static
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.speculation import Verdict
-from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.session import Plan, Session
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.command_twin import piped
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.typed import piped
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
@@ -125,7 +125,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     @property
     def steps(self) -> LineView:
         """The list of steps."""
-        return self.query_one("#steps", LineView)
+        return self.lines("steps")
 
     @property
     def choice(self) -> str:
@@ -272,7 +272,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
                 self._draw_remarks()
 
     def _draw_choices(self) -> None:
-        view = self.query_one("#choices", LineView)
+        view = self.lines("choices")
         name = view.row.node if view.row is not None else None
         found = self.choices.rows()
         here = next((n for n, row in enumerate(found) if row.node == name), view.cursor)
@@ -349,7 +349,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def action_next_pane(self) -> None:
         other = "steps" if self.view.id == "choices" else "choices"
-        self.set_focus(self.query_one(f"#{other}", LineView))
+        self.set_focus(self.lines(other))
         self._said = ""
         self._draw_remarks()
 
@@ -384,7 +384,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def submitted(self, event: Input.Submitted) -> None:
         """Add what was typed behind the selected step, or put it in its place. A wrong text is said, and stays."""
         if event.input.id == "filter":
-            self.set_focus(self.query_one("#choices", LineView))
+            self.set_focus(self.lines("choices"))
             self._draw_remarks()
             return
         place = self._behind if self._replaced is None else self._replaced
@@ -417,7 +417,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         if self.choice:
             self._add(self.choice)
         else:
-            self._leave(self.plan)
+            self.leave(self.plan)
 
     def action_close(self) -> None:
         """Close the line, or leave the pipeline as it was."""
@@ -426,12 +426,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         elif self.view.id == "choices":
             self.action_next_pane()
         else:
-            self._leave(None)
-
-    def _leave(self, plan: Plan | None) -> None:
-        """Close, unless an earlier key did."""
-        if self.app.screen is self:
-            self.dismiss(plan)
+            self.leave(None)
 
 
 def _hints(table: Keymap, width: int) -> str:

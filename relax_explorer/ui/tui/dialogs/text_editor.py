@@ -12,7 +12,7 @@ from textual.widgets import Static, TextArea
 
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.ui.tui.screens.settling import Settling
+from relax_explorer.ui.tui.screens.moving import Settling
 from relax_explorer.viz.visible import visible
 
 HELP = " ctrl+s takes the text · Esc leaves"
@@ -70,15 +70,10 @@ class TextEditor(Settling, ModalScreen["str | None"]):
     def action_take(self) -> None:
         """Return the text, if it can be read."""
         if self._tell():
-            self._leave(self.area.text)
+            self.leave(self.area.text)
         else:
             self.app.bell()
 
     def action_close(self) -> None:
         """Leave the module as it was."""
-        self._leave(None)
-
-    def _leave(self, text: str | None) -> None:
-        """Close, unless an earlier key did."""
-        if self.app.screen is self:
-            self.dismiss(text)
+        self.leave(None)

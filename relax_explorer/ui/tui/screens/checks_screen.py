@@ -13,6 +13,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.answers import show_why_at
 from relax_explorer.ui.tui.check_list import (
     FILTERS,
     CheckList,
@@ -25,10 +26,9 @@ from relax_explorer.ui.tui.check_list import (
 )
 from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.length_answers import show_why_at
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.visible import visible
 
@@ -61,10 +61,8 @@ class ChecksScreen(Frame):
         """Look for the checks of another stage or filter; else follow the selection."""
         if state.stage is None:
             self._asked = self._found = None
-            self.query_one("#checks", LineView).show(
-                text_lines(no_program(state, self.explorer.asked, False)), 0
-            )
-            self.query_one("#check", LineView).show([], 0)
+            self.lines("checks").show(text_lines(no_program(state, self.explorer.asked, False)), 0)
+            self.lines("check").show([], 0)
             return
         options, run = state.options, state.run
         position = None if run is None or run.stage != state.stage.number else run.position
@@ -99,7 +97,7 @@ class ChecksScreen(Frame):
     def _show(self, found: CheckList) -> None:
         is_first, self._found = self._found is None, found
         self._show_rows(found)
-        view, options = self.query_one("#checks", LineView), self.explorer.state.options
+        view, options = self.lines("checks"), self.explorer.state.options
         function, condition = options.given
         place = "" if "." in condition else f" in {visible(function, 40)}"  # `main.n` tells its function
         given = f", given {visible(condition, 40)}{place}" if condition else ""
@@ -123,12 +121,12 @@ class ChecksScreen(Frame):
             ]
         else:
             rows = check_rows(found, self.app.size.width - _AROUND)
-        self.query_one("#checks", LineView).show(rows)
+        self.lines("checks").show(rows)
         self._draw_check()
 
     def _follow(self, state: State) -> None:
         """Put the cursor on a check of the selected binding, if it is not there."""
-        view, binding = self.query_one("#checks", LineView), state.selection.binding
+        view, binding = self.lines("checks"), state.selection.binding
         if self._found is not None and binding is not None and place_of(view.row_node) is not binding:
             line = next((n for n, item in enumerate(self._found.items) if place_of(item) is binding), None)
             if line is not None:
@@ -138,7 +136,7 @@ class ChecksScreen(Frame):
 
     def _draw_check(self) -> None:
         """Tell about the check under the cursor."""
-        row, view = self.query_one("#checks", LineView).row, self.query_one("#check", LineView)
+        row, view = self.lines("checks").row, self.lines("check")
         if row is None or row.node is None or self._found is None:
             view.show([], 0)
             return
@@ -160,19 +158,15 @@ class ChecksScreen(Frame):
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Show and select the check under the cursor."""
-        row = self.query_one("#checks", LineView).row
+        row = self.lines("checks").row
         if message.view == "checks" and row is not None:
             self._draw_check()
             selection = self.explorer.state.selection
             self.explorer.select(replace(selection, function=row.function, binding=place_of(row.node)))
 
-    def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the line under the cursor."""
-        self.action_enter()
-
     def action_enter(self) -> None:
         """Go to the binding of the check: in Debug during a run, else in Passes."""
-        row, stage = self.query_one("#checks", LineView).row, self.explorer.state.stage
+        row, stage = self.lines("checks").row, self.explorer.state.stage
         if row is None or stage is None:
             return
         self.explorer.stage_control.go_to(stage.number, row.function, place_of(row.node))
@@ -180,7 +174,7 @@ class ChecksScreen(Frame):
 
     def action_explain(self) -> None:
         """Show where both lengths of the check come from, and where they part."""
-        row = self.query_one("#checks", LineView).row
+        row = self.lines("checks").row
         place = row.node.place if row is not None and isinstance(row.node, ShapeCheck) else None
         if row is not None and isinstance(place, (e.VarBinding, e.MatchCast, e.Function)):
             show_why_at(self.explorer, row.function, place)

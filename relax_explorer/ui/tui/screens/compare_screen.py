@@ -15,9 +15,7 @@ from relax_explorer.ui.tui.pair_rows import PairRows, PairView, Spot
 from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
-from relax_explorer.ui.tui.widgets.framed import Box
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.pair_table import (
     distance_number,
@@ -98,7 +96,7 @@ class CompareScreen(Frame):
         found = no_comparison(state, self.explorer.jobs.is_working("compare"))
         if found != self._said:
             self._said = found
-            self.query_one("#pairs", LineView).show([_plain(row.text) for row in text_lines(found)], 0)
+            self.lines("pairs").show([_plain(row.text) for row in text_lines(found)], 0)
             self.query_one("#verdict", FixedText).show(Text(""))
 
     def idle_actions(self) -> set[str]:
@@ -118,7 +116,7 @@ class CompareScreen(Frame):
         pairs = [view.pairing for view in compared.pairs]
         rows = PairRows(compared.pairs, self.app.size.width - 6)
         heading = rows.heading(*names)
-        view = self.query_one("#pairs", LineView)
+        view = self.lines("pairs")
         is_new, self._shown = compared is not self._shown, compared
         view.show(
             rows if pairs else [_plain("no values to compare")], _first(verdict, pairs) if is_new else None
@@ -141,7 +139,7 @@ class CompareScreen(Frame):
     @property
     def _pair(self) -> PairView | None:
         """The pair under the cursor."""
-        node = self.query_one("#pairs", LineView).row_node
+        node = self.lines("pairs").row_node
         return node if isinstance(node, PairView) else None
 
     def _draw_pair(self) -> None:
@@ -170,19 +168,19 @@ class CompareScreen(Frame):
             worst = largest(pairs)
             number = None if worst is None else pairs.index(worst)
             self._line = compared, width, distances_line(pairs, width), number
-        marks = [(self.query_one("#pairs", LineView).cursor, "▲")]
+        marks = [(self.lines("pairs").cursor, "▲")]
         marks += [(self._line[3], "△ largest")] if self._line[3] is not None else []
         text = Text(f" {self._line[2]}\n", no_wrap=True)
         text.append(f" {_marked(marks, count, width)}", style=self.tokens.focus or "bold")
         self.query_one("#distances_text", FixedText).show(text)
 
     def _centre(self) -> None:
-        self.query_one("#pairs", LineView).centre()
+        self.lines("pairs").centre()
         self._draw_pair()
 
     def _follow(self, name: str, spot: Spot | None) -> None:
         """Put the cursor of a program on the binding of a value."""
-        view = self.query_one(f"#{name}", LineView)
+        view = self.lines(name)
         view.show(() if spot is None else spot.marked, 0 if spot is None else spot.row)
         view.centre()
 
@@ -192,9 +190,9 @@ class CompareScreen(Frame):
             self.explorer.say("")
             self._draw_pair()
 
-    def on_row_chosen(self, message: RowChosen) -> None:
+    def chosen(self, view: str) -> None:
         """A click on the line under the cursor."""
-        if message.view == "pairs":
+        if view == "pairs":
             self.action_enter()
 
     def resumed(self) -> None:
@@ -240,7 +238,7 @@ class CompareScreen(Frame):
         return [n for n, view in enumerate(pairs) if pair_glyph(view.pairing) == "≠"]
 
     def action_difference(self, step: int) -> None:
-        view = self.query_one("#pairs", LineView)
+        view = self.lines("pairs")
         target = ahead(self._differing(), view.cursor, step)
         if target is None:
             self.explorer.say("no further pair that differs" if self._differing() else self._why_none())
@@ -248,7 +246,7 @@ class CompareScreen(Frame):
             view.move(target)
 
     def action_worst(self) -> None:
-        view = self.query_one("#pairs", LineView)
+        view = self.lines("pairs")
         found = self._differing()
         if found:
             view.move(max(found, key=lambda n: view.rows[n].node.pairing.delta.max_abs))
@@ -267,7 +265,7 @@ class CompareScreen(Frame):
         self.explorer.show_with(shows_programs=not self.explorer.state.options.shows_programs)
 
     def action_pair(self, step: int) -> None:
-        view = self.query_one("#pairs", LineView)
+        view = self.lines("pairs")
         target = view.cursor + step
         if self.explorer.state.compared is None:
             self.explorer.say(NOT_COMPARED)

@@ -12,16 +12,18 @@ from textual.events import Click
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.call_line import call_line
-from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.debug_rows import RunView, call_line, step_at, timeline
 from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.timeline import step_at, timeline
-from relax_explorer.ui.tui.widgets.buttons import ButtonLine
-from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
-from relax_explorer.ui.tui.widgets.framed import Box
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
+from relax_explorer.ui.tui.widgets.framed import (
+    Box,
+    ButtonLine,
+    CursorMoved,
+    Fitted,
+    FixedLines,
+    FixedText,
+)
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.value_table import value_page
@@ -134,7 +136,7 @@ class DebugScreen(ProgramFrame):
         """Put the cursor on a binding that another screen selected."""
         line = view.lines.row_of(binding) if binding is not None else None
         if line is not None:
-            ir = self.query_one("#debug_ir", LineView)
+            ir = self.lines("debug_ir")
             ir.move(line if self.table is None else self.table.line_of(line), tell=False)
             ir.centre()
 
@@ -150,15 +152,15 @@ class DebugScreen(ProgramFrame):
     def _draw_nothing(self, state: State) -> None:
         found = self._said = no_run(state, self._is_starting())
         for name in self.panes:
-            self.query_one(f"#{name}", LineView).show([], 0)
-        self.query_one("#debug_ir", LineView).show(text_lines(found), 0)
-        self.query_one("#debug_ir", LineView).show_title("")
+            self.lines(name).show([], 0)
+        self.lines("debug_ir").show(text_lines(found), 0)
+        self.lines("debug_ir").show_title("")
         self.remove_class("-calls")
         for name in ("tabs", "value_head", "next", "timeline"):
             self.query_one(f"#{name}", FixedText).show(Text(""))
 
     def _draw_run(self, view: RunView, old: RunView | None) -> None:
-        ir = self.query_one("#debug_ir", LineView)
+        ir = self.lines("debug_ir")
         is_moved = (
             old is None or (view.position, view.now) != (old.position, old.now) or self.explorer.follows
         )
@@ -168,23 +170,21 @@ class DebugScreen(ProgramFrame):
         if is_moved:
             ir.centre()
         ir.show_title(visible(view.function))
-        width = max(
-            40, self.query_one("#values", LineView).scrollable_content_region.width or self.app.size.width
-        )
+        width = max(40, self.lines("values").scrollable_content_region.width or self.app.size.width)
         values = view.values.of_width(width - 3)
         self.explorer.run_control.shown_width = width - 3
         watches = view.watches if self.is_narrow else ()
-        self.query_one("#values", LineView).show([*watches[:3], *values] if watches else values, 0)
-        self.query_one("#values", LineView).show_title(f" {values.head}")
+        self.lines("values").show([*watches[:3], *values] if watches else values, 0)
+        self.lines("values").show_title(f" {values.head}")
         head = (
             values.head
             if columns(values.head) + 3 <= self.app.size.width
             else values.head.removesuffix(" inf")
         )
         self.query_one("#value_head", FixedText).show(Text(f"   {head}", style="dim", no_wrap=True))
-        self.query_one("#shapes", LineView).show(view.shapes, 0)
-        self.query_one("#calls", LineView).show(view.calls, 0)
-        self.query_one("#points", LineView).show((*view.watches, *view.points) or (Row("none yet"),), 0)
+        self.lines("shapes").show(view.shapes, 0)
+        self.lines("calls").show(view.calls, 0)
+        self.lines("points").show((*view.watches, *view.points) or (Row("none yet"),), 0)
         self._draw_lines(view)
 
     def _draw_lines(self, view: RunView) -> None:
@@ -232,7 +232,7 @@ class DebugScreen(ProgramFrame):
             self._draw_inspector()
         if message.view != "debug_ir":
             return
-        row = self.query_one("#debug_ir", LineView).row
+        row = self.lines("debug_ir").row
         if row is not None:
             binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
             selection = self.explorer.state.selection
@@ -240,12 +240,8 @@ class DebugScreen(ProgramFrame):
                 replace(selection, binding=binding, function=row.function or selection.function)
             )
 
-    def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the line under the cursor."""
-        self.action_enter()
-
     def _selected(self) -> e.Binding | None:
-        row = self.query_one("#debug_ir", LineView).row
+        row = self.lines("debug_ir").row
         if row is not None and isinstance(row.node, (e.VarBinding, e.MatchCast)):
             return row.node
         self.explorer.say("select a binding first")
@@ -280,11 +276,11 @@ class DebugScreen(ProgramFrame):
         return name, None, f"{visible(name)} {at}" if name else "no value is selected"
 
     def _selected_node(self) -> object:
-        row = self.query_one("#debug_ir", LineView).row
+        row = self.lines("debug_ir").row
         return None if row is None else row.node
 
     def _name_of_line(self) -> str:
-        row = self.query_one("#debug_ir", LineView).row
+        row = self.lines("debug_ir").row
         var = getattr(row.node, "var", None) if row is not None else None
         return "" if var is None else str(var.name)
 

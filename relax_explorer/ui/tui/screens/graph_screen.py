@@ -17,12 +17,9 @@ from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
 from relax_explorer.ui.tui.screens.screen_frame import Frame
-from relax_explorer.ui.tui.selection import Selection
-from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
-from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.map_view import MapView
+from relax_explorer.ui.tui.state import Selection, State
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, FixedText
+from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView, Panned
 from relax_explorer.viz.cells import Direction, neighbour, paged
 from relax_explorer.viz.folding import frame_of
 from relax_explorer.viz.graph import Mark, Node
@@ -219,10 +216,6 @@ class GraphScreen(Frame):
         binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
         self.explorer.select(replace(selection, binding=binding))
         self._draw_place()
-
-    def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the box under the cursor."""
-        self.action_enter()
 
     def action_node(self, way: Direction) -> None:
         canvas, last = self.canvas, self._step

@@ -11,12 +11,40 @@ from textual.widgets import Static
 
 from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.recipe import RECIPE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
+
+RECIPE = """import pathlib
+import tvm
+
+@tvm.instrument.pass_instrument
+class Dump:
+    number = 0
+
+    def run_before_pass(self, mod, info):
+        if not self.number:
+            self.write(mod, "input")
+
+    def run_after_pass(self, mod, info):
+        self.write(mod, info.name.split(".")[-1])
+
+    def write(self, mod, name):
+        pathlib.Path("dumps").mkdir(exist_ok=True)
+        path = pathlib.Path(f"dumps/{self.number:03}_{name}.py")
+        path.write_text(mod.script(show_meta=True))
+        self.number += 1
+
+with tvm.transform.PassContext(instruments=[Dump()]):
+    tvm.compile(mod, "llvm")
+"""
+
+
+# -- home screen -----------------------------------------------------------------------------------------------------
+# The home screen: recent files, samples, and how to bring a build.
+
 
 TOUR = object()  # the node of the row that starts the tour
 
@@ -36,7 +64,7 @@ class HomeScreen(Frame):
 
     def draw(self, state: State, old: State) -> None:
         """List the files once, and again when another program was opened."""
-        view = self.query_one("#home", LineView)
+        view = self.lines("home")
         if not len(view.rows) or state.path != old.path:
             self.titles = {str(path): _title(path) for path in directories.samples()}
             found = list(home_rows(self.titles, recent.recent() if self.explorer.permit.is_all else []))
@@ -56,16 +84,12 @@ class HomeScreen(Frame):
 
     def _draw_about(self) -> None:
         """The sentence about a sample, or the path of a file, as a whole: the list cuts long ones."""
-        row = self.query_one("#home", LineView).row
+        row = self.lines("home").row
         path = row.node if row is not None and isinstance(row.node, str) and row.node is not RECIPE else ""
         self.query_one("#home_about", Static).update(visible(self.titles.get(path, path), 300))
 
-    def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the line under the cursor."""
-        self.action_enter()
-
     def action_enter(self) -> None:
-        row = self.query_one("#home", LineView).row
+        row = self.lines("home").row
         if row is None or row.node is None:
             self.explorer.say("this line opens nothing")
         elif row.node is TOUR:

@@ -1,18 +1,64 @@
-"""What every screen and popup does with lines: moving, searching, copying."""
+"""What every screen and popup does: it settles at the size of the terminal, and moves, searches and copies lines."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
+from rich.console import RenderableType
+from textual.events import Resize
+from textual.renderables.background_screen import BackgroundScreen
+from textual.renderables.blank import Blank
+from textual.screen import Screen
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import KEYS, chord, with_table
-from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
 from relax_explorer.viz.visible import visible
+
+
+class Settling(Screen[Any]):
+    """Takes only the present size of the terminal.
+
+    A screen of Textual answers each change of its size with an event for itself. Two sizes that arrive together would
+    follow each other for ever, and the explorer would work without end.
+    """
+
+    @property
+    def is_filled(self) -> bool:
+        """True if its widgets are there. They are not if a key closed it before, or if the explorer leaves."""
+        return self in self.app.screen_stack and bool(self.children)
+
+    def leave(self, result: object = None) -> None:
+        """Close with a result, unless an earlier key or click closed it."""
+        if self.app.screen is self:
+            self.dismiss(result)
+
+    def on_resize(self, event: Resize) -> None:
+        """Drop a size that the terminal no longer has."""
+        if event.size != self.app.size:
+            event.prevent_default()
+            event.stop()
+
+    def render(self) -> RenderableType:
+        """The screen below, through the colour of this one.
+
+        Textual takes it from a list that each drawing uses up from the top. A screen that is not drawn anew takes nothing, the next
+        one takes what was meant for it, and two screens may then show each other without end.
+        """
+        background, stack = self.styles.background, self.app.screen_stack
+        place = stack.index(self) if self in stack else 0
+        if place and background.a < 1:
+            return BackgroundScreen(stack[place - 1], background)
+        plain = Blank(self.app.styles.background if background.is_transparent else background)
+        return cast(RenderableType, plain)  # as Textual's own screens, whose annotation leaves it out
+
+
+# -- moving ----------------------------------------------------------------------------------------------------------
+# What every screen and popup does with lines: moving, searching, copying.
+
 
 IN_INPUT = frozenset({"close", "cancel", "quit"})
 """The actions that keys have while a line is typed; all other keys are its text."""
@@ -28,6 +74,10 @@ class Moving(Settling):
     def explorer(self) -> Controls:
         """The app."""
         return cast(Controls, self.app)
+
+    def lines(self, name: str) -> LineView:
+        """The view of this name."""
+        return self.query_one(f"#{name}", LineView)
 
     @property
     def tokens(self) -> Tokens:

@@ -17,12 +17,9 @@ from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_line
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE
 from relax_explorer.ui.tui.search import matches
-from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE, State
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
-from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
-from relax_explorer.ui.tui.widgets.framed import Box
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_folds import Folded
@@ -171,7 +168,7 @@ class PassesScreen(ProgramFrame):
 
     def _follow(self, state: State) -> None:
         """Put the cursor on the selection, if something else moved it."""
-        view, stage, selection = self.query_one("#ir", LineView), state.stage, state.selection
+        view, stage, selection = self.lines("ir"), state.stage, state.selection
         assert stage is not None  # there is a program
         is_here = (
             view.row_node is selection.binding
@@ -187,7 +184,7 @@ class PassesScreen(ProgramFrame):
         assert session is not None  # the caller checked this
         found = rail_rows(state, RAIL)
         here = next((n for n, row in enumerate(found) if row.node == state.selection.stage), 0)
-        view = self.query_one("#stages", LineView)
+        view = self.lines("stages")
         view.show(found, here)
         changed = sum(stage.changed for stage in session.stages[1 : state.stages])
         aside = sum(item.count for item in state.session.asides) if state.session is not None else 0
@@ -232,16 +229,16 @@ class PassesScreen(ProgramFrame):
             self._select_row(message.line)
 
     def _select_row(self, line: int) -> None:
-        view, selection = self.query_one("#ir", LineView), self.explorer.state.selection
+        view, selection = self.lines("ir"), self.explorer.state.selection
         if not len(view.rows):
             return
         row = view.rows[min(line, len(view.rows) - 1)]
         binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
         self.explorer.select(replace(selection, binding=binding, function=row.function or selection.function))
 
-    def on_row_chosen(self, message: RowChosen) -> None:
+    def chosen(self, view: str) -> None:
         """A click on the line under the cursor."""
-        if message.view == "stages" or self.is_on_closed:
+        if view == "stages" or self.is_on_closed:
             self.action_enter()
 
     def action_enter(self) -> None:
@@ -420,20 +417,11 @@ class PassesScreen(ProgramFrame):
         else:
             control.toggle_stage(node if isinstance(node, int) else self.explorer.state.selection.stage)
 
-    def action_edit_pipeline(self) -> None:
-        self.explorer.edit_pipeline()
-
     def action_undo(self) -> None:
         self.explorer.pipeline_control.undo()
 
     def action_redo(self) -> None:
         self.explorer.pipeline_control.redo()
-
-    def action_edits(self) -> None:
-        self.explorer.pipeline_control.show_edits()
-
-    def action_bisect(self) -> None:
-        self.explorer.verdicts.bisect()
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")

@@ -13,7 +13,6 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_problems, no_program
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.solving import Solving
 
@@ -38,14 +37,10 @@ class ProblemsScreen(Frame):
             old.stages,
             old.failures,
         ) or state.session is None:
-            view = self.query_one("#problems", LineView)
+            view = self.lines("problems")
             view.show(list(problem_list(state)), 0)
             view.border_title = "Problems of all stages"
             view.border_subtitle = "Enter goes to the place"
-
-    def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the line under the cursor."""
-        self.action_enter()
 
     def action_enter(self) -> None:
         row, solving = self.view.row, self.explorer.state.solving

@@ -18,7 +18,7 @@ class ProgramFrame(Frame):
     @property
     def program(self) -> LineView:
         """The view of the program."""
-        return self.query_one(f"#{self.program_}", LineView)
+        return self.lines(self.program_)
 
     @property
     def table(self) -> TableRows | None:

@@ -30,7 +30,7 @@ class ReadingScreen(Frame):
 
     def draw(self, state: State, old: State) -> None:
         """Draw the text, or go on."""
-        view = self.query_one("#text", LineView)
+        view = self.lines("text")
         if state.preview and state.preview is not old.preview:
             view.show(TextRows(state.preview), 0)
         elif not len(view.rows):

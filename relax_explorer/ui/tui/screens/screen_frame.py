@@ -20,14 +20,12 @@ from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.completion import choices, usage
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.painting import Painter
+from relax_explorer.ui.tui.painting import Painter, give_way, keep_turn
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.turns import give_way, keep_turn
 from relax_explorer.ui.tui.typed import execute_typed
-from relax_explorer.ui.tui.widgets.buttons import ButtonLine, ButtonPressed
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput, CommandMenu
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import ButtonLine, ButtonPressed, FixedText, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -38,6 +36,11 @@ QUIET = 0.1  # seconds without a key before a panel asks for more about what the
 QUICK = 0.005  # seconds that a key may wait for a panel
 _SHORT = re.compile(r"(^|\| )relax-explorer ")  # at the start of each command of a command line
 _TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
+
+
+def _typed(line: str) -> Callable[[Frame], None]:
+    """The action of a key that does what a line behind `:` does."""
+    return lambda frame: execute_typed(frame.explorer, line)
 
 
 class Frame(Moving):
@@ -324,7 +327,7 @@ class Frame(Moving):
 
     def _typing(self, line: CommandInput, width: int) -> str:
         """The keys of the `:` line, and the command line that does the same. Keys that everybody knows give way to it."""
-        from relax_explorer.ui.tui.typed_twin import twin_of_line
+        from relax_explorer.ui.tui.typed import twin_of_line
 
         twin = visible(_SHORT.sub(r"\1rxe ", twin_of_line(self.explorer, line.value)), 400)
         keys_of_line = " Tab completes  ↑ before  Enter runs  Esc leaves"
@@ -337,11 +340,7 @@ class Frame(Moving):
     @property
     def view(self) -> LineView:
         """The view with the focus, else the first one."""
-        return (
-            self.focused
-            if isinstance(self.focused, LineView)
-            else self.query_one(f"#{self.panes[0]}", LineView)
-        )
+        return self.focused if isinstance(self.focused, LineView) else self.lines(self.panes[0])
 
     @property
     def view_before(self) -> LineView:
@@ -349,7 +348,7 @@ class Frame(Moving):
         return (
             self._before
             if self._before is not None and self._before.is_mounted
-            else self.query_one(f"#{self.panes[0]}", LineView)
+            else self.lines(self.panes[0])
         )
 
     def _pane_by(self, step: int) -> None:
@@ -365,6 +364,17 @@ class Frame(Moving):
         self._pane_by(-1)
 
     # -- lines ----------------------------------------------------------------------------------------------------
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.chosen(message.view)
+
+    def chosen(self, view: str) -> None:
+        """Do what Enter does, for a click on the line under the cursor of a view."""
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        """Go to what the line shows."""
 
     def ask(self, text: str) -> None:
         """Open the `:` line with a text."""
@@ -413,13 +423,11 @@ class Frame(Moving):
     def action_stage(self, step: int, changing: bool) -> None:
         self.explorer.stage_control.by(step, changing)
 
-    def action_who(self) -> None:
-        self.explorer.pictures.history()
-
-    def action_explain(self) -> None:
-        from relax_explorer.ui.tui.explaining import explain
-
-        explain(self.explorer, "")
+    action_who = _typed("who")
+    action_explain = _typed("explain")
+    action_bisect = _typed("bisect")
+    action_edits = _typed("edits")
+    action_edit_pipeline = _typed("passes")
 
     def action_density(self) -> None:
         self.explorer.next_density()

@@ -13,9 +13,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.buttons import ButtonLine
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
+from relax_explorer.ui.tui.widgets.framed import ButtonLine, CursorMoved, Fitted, FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.solving import TABLES, LazyLines, Line, Solving
 from relax_explorer.viz.visible import fit
@@ -67,11 +65,11 @@ class SolverScreen(Frame):
         if solving is None:
             self._draw_nothing(state)
             return
-        steps = self.query_one("#steps", LineView)
+        steps = self.lines("steps")
         if solving is not old.solving:
             steps.show(_rows(solving.lines()), state.step)
             for name in TABLES:
-                self.query_one(f"#{name}", LineView).cursor = 0
+                self.lines(name).cursor = 0
         elif steps.cursor != state.step:
             steps.move(state.step, tell=False)
         steps.centre()
@@ -88,7 +86,7 @@ class SolverScreen(Frame):
         solving, step = self.explorer.state.solving, self.explorer.state.step
         if solving is None or step > solving.last:
             return
-        view = self.query_one("#about", LineView)
+        view = self.lines("about")
         whole = self.app.size.width
         width = whole if self.is_narrow else view.scrollable_content_region.width or whole * 2 // 5
         lines = [
@@ -105,7 +103,7 @@ class SolverScreen(Frame):
             self._draw_about()
 
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
-        view, table = self.query_one(f"#{name}", LineView), solving.table(name, step)
+        view, table = self.lines(name), solving.table(name, step)
         self._counts[name] = len(table.lines)
         lines = _rows(table.lines) if len(table.lines) else text_lines(["nothing"])
         view.show(lines, table.shown)
@@ -116,11 +114,11 @@ class SolverScreen(Frame):
 
     def _draw_nothing(self, state: State) -> None:
         for name in self.panes:
-            self.query_one(f"#{name}", LineView).show([], 0)
-            self.query_one(f"#{name}", LineView).show_title("")
+            self.lines(name).show([], 0)
+            self.lines(name).show_title("")
         busy = not self.explorer.jobs.is_idle
         shown = text_lines(no_solving(state, self.explorer.asked, busy))
-        self.query_one("#steps", LineView).show(shown, 0)
+        self.lines("steps").show(shown, 0)
         self.query_one("#tabs", FixedText).show(Text(""))
 
     def _draw_tabs(self, solving: Solving) -> None:
@@ -150,10 +148,6 @@ class SolverScreen(Frame):
         """Go to the step under the cursor."""
         if message.view == "steps" and self.explorer.state.solving is not None:
             self.explorer.change(step=message.line)
-
-    def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the line under the cursor."""
-        self.action_enter()
 
     def action_enter(self) -> None:
         """From a step to its place in the text; from a line of a table to the step that made it so."""

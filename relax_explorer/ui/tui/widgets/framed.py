@@ -1,12 +1,92 @@
-"""Frames with a title."""
+"""The small parts of screens: frames, texts, lines with words to click, scrollbars, and what views tell their screen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Self
 
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
 from textual.containers import Vertical
+from textual.events import Click
 from textual.geometry import Region
+from textual.message import Message
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
 from textual.widget import Widget
+
+from relax_explorer.viz.visible import columns, fit, visible
+
+
+class CursorMoved(Message):
+    """The user put the cursor on another line. `view` is the id of the view."""
+
+    def __init__(self, view: str, line: int) -> None:
+        super().__init__()
+        self.view, self.line = view, line
+
+
+class RowChosen(Message):
+    """The user clicked the line under the cursor."""
+
+    def __init__(self, view: str, line: int) -> None:
+        super().__init__()
+        self.view, self.line = view, line
+
+
+class Fitted(Message):
+    """A view or lines of text have another size."""
+
+    def __init__(self, view: str) -> None:
+        super().__init__()
+        self.view = view
+
+
+# -- scroll bar ------------------------------------------------------------------------------------------------------
+# A scrollbar that is drawn without the detour over a console, which costs Textual as much as the text beside it.
+
+
+class QuickBar(ScrollBar):
+    """The vertical scrollbar of lines. It looks as Textual's does."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """One strip for each row of the bar."""
+        look = self.render()
+        size = self.size  # the layout may be ahead of it
+        is_sized = crop.bottom <= size.height and crop.right <= size.width
+        if not is_sized or not isinstance(look, ScrollBarRender) or not isinstance(look.style, Style):
+            return super().render_lines(crop)
+        bar = look.render_bar(
+            size=self.size.height,
+            virtual_size=look.virtual_size,
+            window_size=look.window_size,
+            position=look.position,
+            thickness=self.size.width,
+            vertical=True,
+            back_color=look.style.bgcolor or Color.default(),
+            bar_color=look.style.color or Color.default(),
+        )
+        ground, filters, below = self.background_colors[1], self.get_line_filters(), self.rich_style
+        drawn: dict[Segment, Strip] = {}  # most rows are equal
+        for segment in bar.segments:
+            if segment not in drawn:
+                cells = list(Segment.apply_style([segment], below))
+                for line_filter in filters:
+                    cells = line_filter.apply(cells, ground)
+                drawn[segment] = Strip(cells, self.size.width)
+        strips = [drawn[segment] for segment in bar.segments]
+        shown = strips[crop.y : crop.bottom]
+        if crop.column_span == (0, self.size.width):
+            return shown
+        return [strip.crop(*crop.column_span) for strip in shown]
+
+
+# -- framed ----------------------------------------------------------------------------------------------------------
+# Frames with a title.
 
 
 class Framed(Widget):
@@ -36,3 +116,148 @@ class Framed(Widget):
 
 class Box(Vertical, Framed):
     """A framed place for other widgets."""
+
+
+# -- buttons ---------------------------------------------------------------------------------------------------------
+# Words of a line that do something when they are clicked: tabs, keys in the footer, stages.
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Cells of a line from `start` up to `end`, with the action of a click."""
+
+    start: int
+    end: int
+    action: str
+
+
+class ButtonPressed(Message):
+    """The user clicked a word. `line` is the id of its line, `action` belongs to its screen."""
+
+    def __init__(self, line: str, action: str) -> None:
+        super().__init__()
+        self.line, self.action = line, action
+
+
+class ButtonLine:
+    """A line that is written word by word."""
+
+    def __init__(self) -> None:
+        self.text = Text(no_wrap=True)
+        self.buttons: list[Button] = []
+
+    @property
+    def width(self) -> int:
+        """The cells so far."""
+        return columns(self.text.plain)
+
+    def write(self, words: str, action: str = "", style: str = "") -> None:
+        """Add words, with the action of a click."""
+        start = self.width
+        self.text.append(words, style=style)
+        if action:
+            self.buttons.append(Button(start, self.width, action))
+
+    def add(self, other: ButtonLine) -> None:
+        """Add another line."""
+        start = self.width
+        self.text.append_text(other.text)
+        self.buttons += [
+            replace(button, start=start + button.start, end=start + button.end) for button in other.buttons
+        ]
+
+
+def pressed(buttons: Sequence[Button], column: int) -> str:
+    """The action at a cell of a line; empty if there is none."""
+    return next((button.action for button in buttons if button.start <= column < button.end), "")
+
+
+# -- fixed text ------------------------------------------------------------------------------------------------------
+# Text in a place whose size does not depend on it.
+
+
+class FixedText(Widget):
+    """Text in a place of fixed size. Another text needs no new layout of the screen; only the rows of the two texts are drawn."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.text = Text()
+        self.buttons: Sequence[Button] = ()  # of a single line
+
+    def show_line(self, line: ButtonLine) -> None:
+        """Show a line with words to click."""
+        self.buttons = line.buttons
+        self._show(line.text)
+
+    def show(self, text: Text) -> None:
+        """Show a text. The same text is not drawn again."""
+        self.buttons = ()
+        self._show(text)
+
+    def on_click(self, event: Click) -> None:
+        """Tell the screen which word was clicked."""
+        action = pressed(self.buttons, event.x)
+        if action:
+            self.post_message(ButtonPressed(self.id or "", action))
+
+    def _show(self, text: Text) -> None:
+        old = self.text
+        if text == old and text.style == old.style:
+            return
+        self.text = text
+        rows = max(self._most_rows(old), self._most_rows(text))
+        self.refresh(Region(0, 0, self.size.width, min(rows, self.size.height)))
+
+    def render(self) -> Text:
+        """The text."""
+        return self.text
+
+    def _most_rows(self, text: Text) -> int:
+        """The rows of a text at most. Two rows that follow each other in a wrapped line are longer than the width."""
+        width = max(1, self.size.width)
+        return sum([1 + 2 * columns(line) // width for line in text.plain.split("\n")])
+
+
+class FixedLines(Widget):
+    """Lines of plain text in a place of fixed size, each cut at its width. Only lines that differ are drawn."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.lines: Sequence[str] = ()
+
+    @property
+    def text(self) -> str:
+        """The lines in one text."""
+        return "\n".join(self.lines)
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Show other lines."""
+        old, self.lines = self.lines, lines
+        changed = [y for y, (before, line) in enumerate(zip_longest(old, lines)) if before != line]
+        if changed and changed[0] < self.size.height:
+            height = min(changed[-1] + 1, self.size.height) - changed[0]
+            self.refresh(Region(0, changed[0], self.size.width, height))
+
+    def on_resize(self) -> None:
+        """Tell the screen, which may make other lines for another width."""
+        self.post_message(Fitted(self.id or ""))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of some lines. Style and ground hold for all of them; Textual derives them anew for each."""
+        style, ground, filters = self.rich_style, self.background_colors[1], self.get_line_filters()
+        strips = []
+        for y in crop.line_range:
+            strip = self._line(y, style)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, ground)
+            strips.append(strip.crop(*crop.column_span))
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        """The strip of line `y`."""
+        return self._line(y, self.rich_style)
+
+    def _line(self, y: int, style: Style) -> Strip:
+        width = self.size.width
+        text = fit(visible(self.lines[y], 2 * width + 1), width) if y < len(self.lines) else ""
+        return Strip([Segment(text + " " * (width - columns(text)), style)], width)

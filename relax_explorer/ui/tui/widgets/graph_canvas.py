@@ -1,8 +1,9 @@
-"""A graph as boxes and lines, with a cursor on one box. Its rows are the nodes, so that searches and copying work as for lines."""
+"""A graph as boxes and lines, with a cursor on one box, and its map. Its rows are the nodes, so that searches and copying work as for lines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from rich.segment import Segment
 from rich.style import Style
@@ -10,13 +11,14 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, style
-from relax_explorer.viz.cells import HEIGHT, CellBox, CellPicture
+from relax_explorer.viz import palette
+from relax_explorer.viz.cells import HEIGHT, CellBox, CellPicture, mini_map, place_of, window
 from relax_explorer.viz.graph import Graph, Mark, Node
-from relax_explorer.viz.palette import DARK, HEAT_LEVELS, LIGHT
-from relax_explorer.viz.tokens import Tokens
+from relax_explorer.viz.tokens import DARK, Tokens
 
 _EMPTY = CellPicture((), (), 0)
 _MARK_ROLES = {
@@ -189,9 +191,10 @@ class GraphCanvas(LineView):
 def _heat_ground(tokens: Tokens, level: int) -> Style:
     """The ground of a level of heat. Without colours the highest levels are reversed."""
     if not tokens.ground:
-        return Style(reverse=level >= HEAT_LEVELS - 1 or None)
+        return Style(reverse=level >= palette.HEAT_LEVELS - 1 or None)
     return Style(
-        color=tokens.role("text").color, bgcolor=(DARK if tokens.dark else LIGHT).node(f"heat-{level}").fill
+        color=tokens.role("text").color,
+        bgcolor=(palette.DARK if tokens.dark else palette.LIGHT).node(f"heat-{level}").fill,
     )
 
 
@@ -203,3 +206,70 @@ def _role(node: Node) -> str:
 def _within(start: int, shown: int, low: int, high: int) -> int:
     """The start of the view nearest to the present one that shows all cells from `low` to below `high`, or at least `low`."""
     return min(max(start, high - shown), max(low, 0)) if high - low <= shown else low
+
+
+# -- map view --------------------------------------------------------------------------------------------------------
+# The map of a drawing that is larger than its view: boxes as dots, the visible part on another ground.
+
+
+class MapView(Widget):
+    """Shows where the view and the cursor of a canvas are. The dots are drawn once for a drawing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self._canvas: GraphCanvas | None = None
+        self._made: tuple[CellPicture, int, int] | None = None  # what the dots were drawn for
+        self._dots: list[list[str]] = []
+        self._cursor = (0, 0)
+        self._rows, self._columns = range(0), range(0)
+
+    def show(self, canvas: GraphCanvas) -> None:
+        """Show the present position of a canvas."""
+        self._canvas = canvas
+        if not canvas.picture.boxes or not self.content_size.width:
+            return  # its size is not known yet
+        picture, shown = canvas.picture, canvas.scrollable_content_region
+        width = max(4, self.content_size.width)
+        height = max(4, min(shown.height, picture.height * width // (2 * max(1, picture.width)) + 1))
+        if self._made is None or self._made[0] is not picture or self._made[1:] != (width, height):
+            marked = [
+                number for number, node in enumerate(canvas.graph.nodes) if node.marks - {Mark.SELECTED}
+            ]
+            self._dots, self._made = mini_map(picture, width, height, marked), (picture, width, height)
+            self.refresh()
+        x, y = (int(value) for value in canvas.scroll_offset)
+        rows, columns = (
+            window(y, shown.height, picture.height, height),
+            window(x, shown.width, picture.width, width),
+        )
+        place = (place_of(picture, canvas.cursor, width, height), rows, columns)
+        if place != (self._cursor, self._rows, self._columns):
+            self._cursor, self._rows, self._columns = place
+            self.refresh()
+
+    def on_resize(self) -> None:
+        """Draw the map for its new size."""
+        if self._canvas is not None:
+            self.show(self._canvas)
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the map."""
+        width = self.content_size.width
+        if y >= len(self._dots):
+            return Strip.blank(width, self.rich_style)
+        tokens = DARK if self._canvas is None else self._canvas.tokens
+        here = Style(bgcolor=tokens.cursor) if tokens.cursor else Style(reverse=True)
+        cells = list(self._dots[y])
+        if y == self._cursor[0]:
+            cells[self._cursor[1]] = "*"
+
+        def look(column: int) -> tuple[bool, bool]:
+            return cells[column] in "*~", y in self._rows and column in self._columns
+
+        segments = []
+        for (is_mark, is_seen), columns in groupby(range(len(cells)), look):
+            shown = style(tokens, "new" if is_mark else "muted")
+            segments.append(
+                Segment("".join(cells[column] for column in columns), shown + here if is_seen else shown)
+            )
+        return Strip(segments).adjust_cell_length(width, self.rich_style).apply_style(self.rich_style)

@@ -19,9 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from relax_explorer.ui.tui.widgets.framed import Framed
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
-from relax_explorer.ui.tui.widgets.scroll_bar import QuickBar
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, Framed, QuickBar, RowChosen
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible

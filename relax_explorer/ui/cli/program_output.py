@@ -1,21 +1,28 @@
-"""Print diffs and histories as text and JSON."""
+"""Print diffs, histories, matches of patterns, and executables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import click
 
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.patterns import read_pattern
+from relax_explorer.core.patterns.matches import Occurrence, module_occurrences
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
 from relax_explorer.core.session.builds import KernelTrace
 from relax_explorer.core.session.compiled import Compiled
+from relax_explorer.core.session.debug_places import listing
 from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
+from relax_explorer.core.syntax.executable import Executable, VMFunction
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import lines, stat_line
@@ -27,11 +34,7 @@ _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"
 def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     """Print a diff: line by line, as counts, or as JSON."""
     if style == "json":
-        output.say(
-            output.document(
-                "diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)}
-            )
-        )
+        output.tell("diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)})
         return
     output.say(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
     if style == "inline":
@@ -116,7 +119,7 @@ def print_history(traces: Sequence[Trace], style: str, made: Compiled | None = N
             if made
             else []
         )
-        output.say(output.document("who", {"history": rows, **({"executable": steps} if steps else {})}))
+        output.tell("who", {"history": rows, **({"executable": steps} if steps else {})})
         return
     for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
         first, *rest = stages
@@ -160,11 +163,7 @@ def print_compiled(made: Compiled | None, last: Snapshot, style: str) -> int:
             for name, binding, places in rows
         ]
         alone = [{"function": name, "instruction": made.text((name, n))} for name, n in made.unlinked()]
-        output.say(
-            output.document(
-                "diff", {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone}
-            )
-        )
+        output.tell("diff", {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone})
         return output.OK
     lines = len([places for _, _, places in rows if places])
     output.say(
@@ -186,7 +185,7 @@ def print_kernel_history(traces: Sequence[KernelTrace], style: str) -> None:
             | ({} if item.diff is None else {"stat": ModuleDiff((item.diff,)).stat})
             for item in traces
         ]
-        output.say(output.document("who", {"kernel": rows}))
+        output.tell("who", {"kernel": rows})
         return
     for change, group in groupby(traces, lambda item: item.change if item.change in _CHANGES else ""):
         items = list(group)
@@ -206,3 +205,97 @@ def _labels(labels: Sequence[int]) -> str:
 
 def _text(trace: Trace) -> str:
     return trace.absence if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
+
+
+# -- finding ---------------------------------------------------------------------------------------------------------
+# `find`: list the bindings that a pattern matches.
+
+
+def find_in(stage: Snapshot, filename: str, text: str, function: str | None, style: str) -> int:
+    """Print the matches of a pattern in one stage. Like grep, it returns 1 if there is none."""
+    pattern = read_pattern(text)
+    if function is not None and function not in stage.module.relax_functions:
+        names = ", ".join(stage.module.relax_functions)
+        raise click.UsageError(f"there is no Relax function {function!r}; there are {names}")
+    described = _Described(stage, filename)
+    matches = [
+        described.row(name, one)
+        for name, one in module_occurrences(stage.module, pattern)
+        if function in (None, name)
+    ]
+    if style == "json":
+        output.tell("find", {"pattern": text, "stage": stage.label, "matches": matches})
+    for row in matches if style == "text" else ():
+        for line in row["bindings"]:
+            output.say(f"{row['function']}:{line['line']}: {line['text']}")
+        for name, part in (row["parts"] | row["lengths"]).items():
+            output.say(f"    {name} = {part}")
+    return output.OK if matches else output.FOUND
+
+
+class _Described:
+    """Matches in the words and with the lines of a listing."""
+
+    def __init__(self, stage: Snapshot, filename: str) -> None:
+        self.names, self.listing = stage.printed.names, listing(stage, filename)
+
+    def row(self, function: str, one: Occurrence) -> dict[str, Any]:
+        """A match as plain data."""
+        text = ExprText(self.names[function], NEW, Constants())
+        written = {
+            name: f"a constant, {operand.struct_info}" if type(operand) is e.Constant else text.write(operand)
+            for name, operand in one.match.named.items()
+        }
+        lines = [self.listing.line_of(binding) for binding in one.bindings]
+        return {
+            "function": function,
+            "variable": text.write(one.binding.var),
+            "bindings": [{"line": line, "text": self.listing.lines[line - 1].strip()} for line in lines],
+            "parts": written,
+            "lengths": {name: text.prim.write(length) for name, length in one.match.lengths.items()},
+        }
+
+
+# -- executables -----------------------------------------------------------------------------------------------------
+# Prints executables of TVM's virtual machine.
+
+
+def print_executable(executable: Executable, func: str | None, format: str) -> int:
+    """Print the instructions of an executable, or of one of its functions."""
+    functions = executable.functions
+    if func is not None and func not in functions:
+        raise click.UsageError(f"the executable has no function {func!r}; it has {', '.join(functions)}")
+    chosen = [function for name, function in functions.items() if func in (None, name)]
+    if format == "json":
+        output.write(output.document("executable", {"functions": [_data(function) for function in chosen]}))
+    else:
+        output.write("\n\n".join(["\n".join(_lines(function)) for function in chosen]))
+    return output.OK
+
+
+def _lines(function: VMFunction) -> Iterator[str]:
+    count, registers = len(function.instructions), function.registers
+    inputs = "" if function.inputs is None else f", inputs: {function.inputs}"
+    yield f"{function.name}  (instructions: {count}, registers: {registers}{inputs})"
+    width = len(str(count - 1))
+    for number, item in enumerate(function.instructions):
+        yield f"  {number:>{width}}  {item}"
+
+
+def _data(function: VMFunction) -> dict[str, object]:
+    instructions = [
+        {
+            "kind": item.kind,
+            "callee": item.callee or None,
+            "args": list(map(str, item.args)),
+            "dst": None if item.dst is None else str(item.dst),
+            "target": item.target if item.kind in ("if", "goto") else None,
+        }
+        for item in function.instructions
+    ]
+    return {
+        "name": function.name,
+        "inputs": function.inputs,
+        "registers": function.registers,
+        "instructions": instructions,
+    }

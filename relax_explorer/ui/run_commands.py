@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.session.command_types import (
+from relax_explorer.core.session.command import Argument, Command
+from relax_explorer.ui.shell_arguments import (
     AT,
     CALL,
     CALLS,
     FUNCTION,
+    JSON,
     MAX_INPUT,
     PACKED,
     PASSES,
@@ -18,42 +20,39 @@ from relax_explorer.core.session.command_types import (
     SHAPE,
     SIDE_BY_SIDE,
     STAGE,
-    Argument,
-    Command,
-    choice_of_format,
+    Handler,
+    choice,
+    flag,
+    source,
+    target,
 )
 
 RUN = Command(
     "run",
     "Run a function and print its result. With --trace, record every step.",
+    Handler("run", "run"),
     (
         *CALL,
-        Argument(
+        source(
             "--expect",
             "compare with the entries out0, out1, … of this .npz; exit with 1 if they differ",
-            "source",
-            metavar="FILE.npz",
+            "FILE.npz",
         ),
-        Argument("--rtol", "relative tolerance of --expect", "float", 1e-4),
-        Argument("--atol", "absolute tolerance of --expect", "float", 1e-5),
-        Argument(
-            "--output",
-            "save the results as out0, out1, … in this .npz",
-            "target",
-            short="-o",
-            metavar="FILE.npz",
-        ),
+        Argument("--rtol", "relative tolerance of --expect", "float", 0.0001),
+        Argument("--atol", "absolute tolerance of --expect", "float", 1e-05),
+        target("save the results as out0, out1, … in this .npz", "FILE.npz"),
         Argument(
             "--break",
             'stop after this variable (or op:matmul, nan, or a condition such as "n > 2048") and show the frame',
             metavar="VAR",
         ),
-        Argument(
+        choice(
             "--stop-on",
             "stop at the step that makes a NaN or an infinity, tell how it was made, and exit with 1",
-            "choice",
-            None,
-            choices=("nan", "inf", "not-finite"),
+            "nan",
+            "inf",
+            "not-finite",
+            default=None,
         ),
         Argument(
             "--watch",
@@ -61,35 +60,24 @@ RUN = Command(
             "many",
             metavar="EXPR",
         ),
-        Argument(
+        flag(
             "--shapes",
             "print the shape variables with origins and constraints, and the checks: at the stop, the end or the failure",
-            "flag",
-            False,
         ),
-        Argument(
+        choice(
             "--engine",
             "what compiles kernels: llvm, numba, or nothing (reference: statement by statement, slowly); fused is an older name of llvm",
-            "choice",
             "llvm",
-            choices=("llvm", "numba", "reference", "fused"),
+            "numba",
+            "reference",
+            "fused",
         ),
-        Argument(
-            "--no-fused",
-            "run each binding by itself, instead of neighbouring ones together",
-            "flag",
-            False,
-        ),
-        Argument(
-            "--time-bindings",
-            "print time, bytes and engine of each binding, the slowest first",
-            "flag",
-            False,
-        ),
+        flag("--no-fused", "run each binding by itself, instead of neighbouring ones together"),
+        flag("--time-bindings", "print time, bytes and engine of each binding, the slowest first"),
         CALLS,
         PROFILE,
         Argument("--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"),
-        choice_of_format("text", "json"),
+        JSON,
     ),
     (
         "relax-explorer run model.py --func main --shape n=3",
@@ -99,12 +87,12 @@ RUN = Command(
         'relax-explorer run model.py --watch "max(y)"',
         "relax-explorer run decoder.py --calls session.txt",
     ),
-    "debug",
 )
 
 DEBUG = Command(
     "debug",
     "Step through a run, forward and back, by commands as in gdb; `help` lists them.",
+    Handler("debug", "debug"),
     (
         *CALL,
         Argument(
@@ -117,42 +105,35 @@ DEBUG = Command(
         CALLS,
         SCRIPT,
         PROFILE,
-        choice_of_format("text", "json"),
+        JSON,
     ),
     (
         "relax-explorer debug model.py --shape n=3",
         "relax-explorer debug model.py --script commands.txt --format json",
         "relax-explorer debug decoder.py --calls session.txt",
     ),
-    "debug",
 )
 
 COMPARE = Command(
     "compare",
     "Run two programs on equal inputs, and name the first binding where their values part.",
+    Handler("comparing", "compare"),
     (
-        Argument("a", "a program: FILE, FILE@STAGE, or a folder of numbered stages", "source", metavar="A"),
+        source("a", "a program: FILE, FILE@STAGE, or a folder of numbered stages", "A"),
         Argument("b", "another one (default: A after the passes)", "source", required=False, metavar="[B]"),
         PASSES,
         FUNCTION,
-        Argument(
-            "--ref",
-            "compare A with recorded values: out0, out1, … and values by variable",
-            "source",
-            metavar="FILE.npz",
-        ),
+        source("--ref", "compare A with recorded values: out0, out1, … and values by variable", "FILE.npz"),
         *SAMPLING,
         CALLS,
-        Argument("--all", "list every pair of values", "flag", False),
-        Argument(
+        flag("--all", "list every pair of values"),
+        flag(
             "--step",
             "walk through both runs, pair by pair of values, by commands as in `debug`; `help` lists them",
-            "flag",
-            False,
         ),
         SCRIPT,
         *SIDE_BY_SIDE,
-        choice_of_format("text", "json"),
+        JSON,
     ),
     (
         "relax-explorer compare model.py -p LegalizeOps",
@@ -165,8 +146,9 @@ COMPARE = Command(
 BISECT = Command(
     "bisect",
     "Find the first pass after which a test fails, and the passes to leave out.",
+    Handler("comparing", "bisect"),
     (
-        Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+        source("input", "a TVMScript file, or a folder of numbered stages", "INPUT"),
         Argument(
             "command",
             "after --: a test command; it gets the stage as a file",
@@ -176,24 +158,13 @@ BISECT = Command(
         ),
         PASSES,
         FUNCTION,
-        Argument(
-            "--test",
-            "what must hold after each pass",
-            "choice",
-            "same-output",
-            choices=("same-output", "no-nan", "well-formed"),
-        ),
-        Argument(
-            "--ref",
-            "the right results out0, out1, … (default: those of the input)",
-            "source",
-            metavar="FILE.npz",
-        ),
+        choice("--test", "what must hold after each pass", "same-output", "no-nan", "well-formed"),
+        source("--ref", "the right results out0, out1, … (default: those of the input)", "FILE.npz"),
         *SAMPLING,
         CALLS,
         *SIDE_BY_SIDE,
         PROFILE,
-        choice_of_format("text", "json"),
+        JSON,
     ),
     (
         "relax-explorer bisect model.py -p default",
@@ -205,40 +176,32 @@ BISECT = Command(
 VALIDATE = Command(
     "validate",
     "Run every stage against the first one, on several inputs and shapes.",
+    Handler("comparing", "validate"),
     (
-        Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+        source("input", "a TVMScript file, or a folder of numbered stages", "INPUT"),
         PASSES,
         FUNCTION,
         *SAMPLING,
         CALLS,
         *SIDE_BY_SIDE,
-        choice_of_format("text", "json"),
+        JSON,
     ),
-    (
-        "relax-explorer validate model.py -p default",
-        "relax-explorer validate dumps --samples 5 --workers 4",
-    ),
+    ("relax-explorer validate model.py -p default", "relax-explorer validate dumps --samples 5 --workers 4"),
 )
-
 
 # -- shape commands --------------------------------------------------------------------------------------------------
 # Commands about lengths and types: checks of shapes, shape contracts, type relations.
 
-
 SHAPES = Command(
     "shapes",
     "List the checks of shapes that a program leaves to the run, why, and what would remove them. Exits with 1 if one always fails.",
+    Handler("shaping", "shapes"),
     (
         PROGRAM,
         FUNCTION,
         PASSES,
         STAGE,
-        Argument(
-            "--proved",
-            "also show the checks that are proved, with the facts that prove them",
-            "flag",
-            False,
-        ),
+        flag("--proved", "also show the checks that are proved, with the facts that prove them"),
         Argument(
             "--given",
             "conditions to take for granted: n == 7, or layer.n == 7 of another function",
@@ -254,63 +217,42 @@ SHAPES = Command(
             "what every length becomes under conditions: n = 7, or layer.n = 7",
             metavar="CONDITIONS",
         ),
-        Argument(
-            "--run",
-            "run the function, and show how often each check was made and how long it took",
-            "flag",
-            False,
-        ),
+        flag("--run", "run the function, and show how often each check was made and how long it took"),
         RUN_INPUT,
         SHAPE,
         MAX_INPUT,
         PACKED,
         CALLS,
-        Argument(
-            "--desugared",
-            "print a program with shape contracts (*.shapes) as wrappers with assertions",
-            "flag",
-            False,
-        ),
-        Argument("--relax", "print such a program as a Relax module", "flag", False),
-        Argument("--matches", "print its contracts as match_shape statements", "flag", False),
-        Argument("--split", "print its shape functions apart from the data", "flag", False),
+        flag("--desugared", "print a program with shape contracts (*.shapes) as wrappers with assertions"),
+        flag("--relax", "print such a program as a Relax module"),
+        flag("--matches", "print its contracts as match_shape statements"),
+        flag("--split", "print its shape functions apart from the data"),
         Argument("--copy", "print a copy of a function for sizes: ff: n=8, m=4", metavar="SIZES"),
-        Argument(
-            "--keep-branches",
-            "look into the functions that such a program calls, branch by branch",
-            "flag",
-            False,
-        ),
-        Argument(
-            "--trace",
-            "list the steps of its analysis: contracts, decisions, types of values",
-            "flag",
-            False,
-        ),
+        flag("--keep-branches", "look into the functions that such a program calls, branch by branch"),
+        flag("--trace", "list the steps of its analysis: contracts, decisions, types of values"),
         AT,
-        choice_of_format("text", "json"),
+        JSON,
     ),
     (
         "relax-explorer shapes model.py",
         "relax-explorer shapes model.py --proved --given 'n == 1'",
         "relax-explorer shapes dumps --stage LegalizeOps --run --shape n=64",
     ),
-    "passes",
 )
 
 RELATIONS = Command(
     "relations",
     "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
+    Handler("relating", "relations"),
     (
-        Argument("input", "a file in that notation, or - for standard input", "source", metavar="FILE"),
+        source("input", "a file in that notation, or - for standard input", "FILE"),
         PACKED,
-        Argument("--trace", "show each run of a relation, and what it assigned", "flag", False),
+        flag("--trace", "show each run of a relation, and what it assigned"),
         AT,
-        choice_of_format("text", "json"),
+        JSON,
     ),
     (
         "relax-explorer relations samples/relations/layer.relay --trace",
         "relax-explorer relations samples/relations/layer.relay --at 3",
     ),
-    "solver",
 )

@@ -1,0 +1,427 @@
+"""The table of commands of the shell. The command line, its help, completion and settings, and the twins in the explorer come from it."""
+
+from __future__ import annotations
+
+from relax_explorer.core.session.command import Argument, Command
+from relax_explorer.ui.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
+from relax_explorer.ui.shell_arguments import (
+    CALLS,
+    CONST,
+    DIALECT,
+    FUNCTION,
+    INPUT,
+    INPUTS,
+    JSON,
+    KEY,
+    KEYS,
+    MAX_INPUT,
+    OUTPUT,
+    PACKED,
+    PASSES,
+    PROFILE,
+    PROFILE_OR_AUTO,
+    PROGRAM,
+    PROGRAM_OR_NONE,
+    REDUCE_MOTION,
+    RUN_INPUT,
+    SHAPE,
+    STAGE,
+    STRICT,
+    THEME,
+    Handler,
+    choice,
+    flag,
+    source,
+    target,
+)
+
+# -- explorer commands -----------------------------------------------------------------------------------------------
+# Commands that open the explorer: in a terminal, without one, in a browser.
+
+EXPLORER = (
+    PROGRAM_OR_NONE,
+    PASSES,
+    PROFILE_OR_AUTO,
+    FUNCTION,
+    RUN_INPUT,
+    SHAPE,
+    PACKED,
+    CONST,
+    CALLS,
+    THEME,
+    REDUCE_MOTION,
+    KEYS,
+    KEY,
+)
+"""What the explorer takes, in a terminal and without one."""
+
+WRITES = Argument(
+    "--allow-writes", "let the recording write files, and open others than its program", "permission", False
+)
+
+TUI = Command(
+    "tui",
+    "Open the explorer on a file, or a folder of stages: step passes and evaluation, see graphs.",
+    Handler("exploring", "tui"),
+    (
+        *EXPLORER,
+        choice(
+            "--screen", "the screen to start on", "passes", "debug", "graph", "problems", "checks", "home"
+        ),
+        Argument(
+            "--record", "write the keys and clicks to this file, to play them again", "target", metavar="FILE"
+        ),
+        source("--play", "first play the keys and clicks of this file", "FILE"),
+        WRITES,
+        flag("--no-mouse", "leave the mouse to the terminal, which selects text with it"),
+    ),
+    ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
+)
+
+PLAY = Command(
+    "play",
+    "Play recorded keys and clicks without a terminal, and print the screen.",
+    Handler("exploring", "play"),
+    (
+        source("events", "the file that `tui --record` wrote", "KEYS"),
+        *EXPLORER,
+        Argument("--size", "columns and rows (default: those of the recording, else 80x24)", metavar="80x24"),
+        flag("--each", "print the screen after each line, not only the last one"),
+        WRITES,
+        choice("--format", "how to print", "text", "svg"),
+        OUTPUT,
+    ),
+    (
+        "relax-explorer play session.keys model.py -p default",
+        "relax-explorer play session.keys model.py --size 120x40 --format svg -o screen.svg",
+    ),
+)
+
+SERVE = Command(
+    "serve",
+    "Serve the explorer to a browser on this machine, at an address with a secret token.",
+    Handler("exploring", "serve"),
+    (
+        PROGRAM_OR_NONE,
+        PASSES,
+        PROFILE_OR_AUTO,
+        THEME,
+        REDUCE_MOTION,
+        Argument("--port", "the port; 0 takes a free one", "int", 8765, metavar="N"),
+    ),
+    ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
+)
+
+# -- program commands ------------------------------------------------------------------------------------------------
+# Commands that read a program and its stages: print, check, change, compare and search their text, and draw them.
+
+SHOW = Command(
+    "show",
+    "Print a module, or one stage of it after passes.",
+    Handler("handlers", "show"),
+    (INPUT, PASSES, STAGE, FUNCTION, DIALECT, STRICT, JSON),
+    (
+        "relax-explorer show model.py",
+        "relax-explorer show model.py -p default --stage LegalizeOps --func main",
+    ),
+)
+
+CHECK = Command(
+    "check",
+    "Report errors and warnings: syntax, well-formedness, StructInfo, purity.",
+    Handler("handlers", "check"),
+    (
+        INPUTS,
+        PROFILE,
+        choice(
+            "--dialect",
+            "the dialect of the texts (default: as each text tells)",
+            "auto",
+            "relax-2022",
+            "relax-2023",
+            "tvm-0.19",
+            "tvm-0.25",
+            "tvm-0.27",
+            "rxe",
+        ),
+        choice(
+            "--prover",
+            "how to compare dimensions: by arithmetic, or literally (alpha)",
+            "arithmetic",
+            "alpha",
+        ),
+        Argument(
+            "--select", "report only codes with these prefixes (RX02,RX0105)", "codes", metavar="CODE,…"
+        ),
+        Argument("--ignore", "skip codes with these prefixes", "codes", metavar="CODE,…"),
+        choice(
+            "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
+        ),
+        flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"),
+        choice("--output-format", "how to print", "text", "concise", "json", "github", "sarif"),
+    ),
+    (
+        "relax-explorer check model.py",
+        "relax-explorer check *.py --output-format github",
+        "relax-explorer check dumps",
+    ),
+)
+
+OPT = Command(
+    "opt",
+    "Apply passes and print the module.",
+    Handler("handlers", "opt"),
+    (
+        INPUT,
+        PASSES,
+        OUTPUT,
+        DIALECT,
+        STRICT,
+        flag("--print-after-change", "print the module after each pass that changes it"),
+        flag("--no-verify-each", "don't check each pass's contract after it"),
+        choice(
+            "--phase-check",
+            "refuse to run a pass that needs a property which the module lacks, or only warn",
+            "error",
+            "warn",
+        ),
+        flag(
+            "--record",
+            "name the passes and the phase that they reach in the attributes rx.passes and rx.phase of the module",
+        ),
+        PROFILE,
+        flag("--time-passes", "print the seconds of each pass on standard error"),
+    ),
+    (
+        "relax-explorer opt model.py -p CanonicalizeBindings,LegalizeOps -o out.py",
+        "cat model.py | relax-explorer opt - -p default",
+    ),
+)
+
+DIFF = Command(
+    "diff",
+    "Show the differences between two modules or two stages, binding by binding.",
+    Handler("handlers", "diff"),
+    (
+        source("a", "a TVMScript file", "A"),
+        Argument("b", "another one", "source", required=False, metavar="[B]"),
+        PASSES,
+        Argument(
+            "--between",
+            "two stages of A, as 0..1 (default: before and after all passes), or 17..executable",
+            metavar="I..J",
+        ),
+        choice("--style", "how to print", "inline", "stat", "json"),
+        flag("--exit-code", "exit with 1 if there are differences"),
+    ),
+    ("relax-explorer diff old.py new.py", "relax-explorer diff model.py -p default --between 0..1"),
+)
+
+WHO = Command(
+    "who",
+    "Show the history of one variable across the stages.",
+    Handler("handlers", "who"),
+    (INPUT, Argument("var", "the variable, or @KERNEL", metavar="VAR"), PASSES, FUNCTION, JSON),
+    ("relax-explorer who model.py lv7 -p default",),
+)
+
+FIND = Command(
+    "find",
+    "List the bindings that a dataflow pattern matches. Exits with 1 if there is none.",
+    Handler("handlers", "find"),
+    (
+        PROGRAM,
+        Argument("pattern", "the pattern, such as matmul(_, permute_dims(w))", metavar="PATTERN"),
+        PASSES,
+        STAGE,
+        FUNCTION,
+        JSON,
+    ),
+    (
+        "relax-explorer find model.py 'matmul(_, permute_dims(w))'",
+        "relax-explorer find dumps 'relu(x: f32[_, 64]) >> _' --stage LegalizeOps --format json",
+    ),
+)
+
+GRAPH = Command(
+    "graph",
+    "Draw the dataflow graph of a function, or which function calls which.",
+    Handler("handlers", "graph"),
+    (
+        INPUT,
+        FUNCTION,
+        PASSES,
+        STAGE,
+        OUTPUT,
+        choice(
+            "--format",
+            "output format (default: by the file's extension)",
+            "svg",
+            "png",
+            "dot",
+            "mermaid",
+            "unicode",
+            "ascii",
+            "json",
+            default=None,
+        ),
+        choice("--engine", "layout engine", "auto", "pygraphviz", "dot", "builtin"),
+        choice(
+            "--weights",
+            "weights as lines of their readers (fold), as nodes, or auto",
+            "auto",
+            "fold",
+            "nodes",
+        ),
+        Argument(
+            "--between",
+            "draw two stages at once, as 0..1: what was added, removed and changed",
+            metavar="I..J",
+        ),
+        choice(
+            "--heat", "run the function, and colour bindings by time or bytes", "time", "bytes", default=None
+        ),
+        RUN_INPUT,
+        SHAPE,
+        MAX_INPUT,
+        source("--run-calls", "the run of --heat: the calls of this file, as for `run --calls`", "FILE"),
+        flag("--calls", "draw which function calls which, with recursive groups, instead of a function"),
+        flag("--expand", "draw each of several equal layers, not only the first one"),
+        Argument(
+            "--inside",
+            "draw what calls of these Relax functions compute, in clusters; all for every function",
+            metavar="A,B|all",
+        ),
+        Argument("--block", "draw only this block of the function, from 0", "int", None, metavar="N"),
+        Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
+        Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),
+        Argument("--max-nodes", "for larger graphs, draw only the neighbourhood of one node", "int", 2000),
+    ),
+    (
+        "relax-explorer graph model.py -o model.svg",
+        "relax-explorer graph dumps --between 1..2 -o changes.svg",
+        "relax-explorer graph model.py --around lv7 --format unicode",
+    ),
+)
+
+REPORT = Command(
+    "report",
+    "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
+    Handler("reporting", "report"),
+    (
+        source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
+        PASSES,
+        FUNCTION,
+        RUN_INPUT,
+        SHAPE,
+        MAX_INPUT,
+        CALLS,
+        flag("--no-run", "don't run the function"),
+        target("the file to write (default: standard output)", "FILE.html"),
+    ),
+    (
+        "relax-explorer report model.py -o report.html",
+        "relax-explorer report dumps --input io.npz -o report.html",
+    ),
+)
+
+# -- reference commands ----------------------------------------------------------------------------------------------
+# Commands that need no program: what passes, phases, operators and codes there are, and the script for a shell.
+
+PASS_LIST = Command(
+    "passes",
+    "List the passes and pipelines, or tell all about one pass.",
+    Handler("reference", "list_passes"),
+    (
+        Argument("subject", "tell all about this pass", "subject", required=False, metavar="[PASS]"),
+        source("--changing", "list only passes that would change this file", "INPUT"),
+        Argument(
+            "--explain", "tell what the order of these passes lacks, without a program", metavar="A,B,C"
+        ),
+        flag("--missing", "list the passes of TVM that are missing, with reasons"),
+        JSON,
+    ),
+    (
+        "relax-explorer passes",
+        "relax-explorer passes FuseOps",
+        "relax-explorer passes --changing model.py",
+        "relax-explorer passes --explain LambdaLift,LegalizeOps,VMShapeLower",
+    ),
+)
+
+PHASES = Command(
+    "phases",
+    "Show the phases, and which pass establishes, needs or breaks what.",
+    Handler("reference", "phases"),
+    (
+        choice("--format", "how to print", "text", "json", "markdown", "svg", "dot", "mermaid"),
+        target("the file to write (default: standard output)", "FILE"),
+    ),
+    ("relax-explorer phases", "relax-explorer phases --format svg -o phases.svg"),
+)
+
+OPS = Command(
+    "ops",
+    "List the operators and their parts.",
+    Handler("reference", "list_ops"),
+    (JSON,),
+    ("relax-explorer ops",),
+)
+
+EXPLAIN = Command(
+    "explain",
+    "Explain a diagnostic code, an operator, a pass, or a StructInfo.",
+    Handler("reference", "explain"),
+    (
+        Argument(
+            "subject", "RX0203, relax.matmul, LegalizeOps or Tensor", "subject", metavar="CODE|OP|PASS|TYPE"
+        ),
+    ),
+    ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
+)
+
+COMPLETION = Command(
+    "completion",
+    "Print the script that completes commands, options, passes, operators and stages in a shell.",
+    Handler("completing", "completion"),
+    (Argument("shell", "the shell", "choice", choices=("bash", "zsh", "fish"), metavar="bash|zsh|fish"),),
+    ('eval "$(relax-explorer completion bash)"', "relax-explorer completion fish | source"),
+)
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+COMMANDS: tuple[Command[int], ...] = (
+    TUI,
+    PLAY,
+    SERVE,
+    SHOW,
+    CHECK,
+    OPT,
+    RUN,
+    DEBUG,
+    DIFF,
+    COMPARE,
+    BISECT,
+    VALIDATE,
+    GRAPH,
+    REPORT,
+    WHO,
+    FIND,
+    PASS_LIST,
+    PHASES,
+    SHAPES,
+    RELATIONS,
+    OPS,
+    EXPLAIN,
+    COMPLETION,
+)
+
+ASCII = Argument("--ascii", "write only ASCII characters (default: if the terminal is not UTF-8)", "switch")
+
+EVERYWHERE: tuple[Argument, ...] = (ASCII,)
+"""The options of every command. They come from the front end itself, not from the handlers."""
+
+
+def command(name: str) -> Command[int]:
+    """The command called `name`. Raises KeyError if there is none."""
+    return next(item for item in COMMANDS if item.name == name)
