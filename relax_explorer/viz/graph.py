@@ -294,8 +294,7 @@ def _count(count: int, noun: str) -> str:
 
 def _require_unique(noun: str, ids: list[str]) -> None:
     if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        repeated = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # a set's add returns None
+        repeated = next(name for place, name in enumerate(ids) if name in ids[:place])
         raise ValueError(f"{noun} id {repeated!r} is used twice")
 
 

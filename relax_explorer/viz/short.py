@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.ir import struct_info as s
@@ -26,7 +27,7 @@ def short_info(info: s.StructInfo | None) -> str:
     """A StructInfo in a few characters: `(n, 64) f32`, `shape(2)`, `i64 = n`, `tuple of 3`."""
     if info is None:
         return "?"
-    return _WRITERS[type(info)](info)  # type: ignore[no-any-return]  # typed by the table it comes from
+    return _WRITERS[type(info)](info)
 
 
 def _tensor(info: s.TensorStructInfo) -> str:
@@ -57,7 +58,7 @@ def _func(info: s.FuncStructInfo) -> str:
     return f"function of {count}"
 
 
-_WRITERS: dict[type, Any] = {
+_WRITERS: dict[type, Callable[[Any], str]] = {
     s.ObjectStructInfo: lambda info: "object",
     s.PrimStructInfo: lambda info: str(info.dtype) if info.value is None else f"{info.dtype} {info.value}",
     s.ShapeStructInfo: _shape,

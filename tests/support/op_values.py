@@ -182,7 +182,7 @@ def at_edges(rng: np.random.Generator, made: Any, name: str, second: bool) -> An
             [number for number in numbers if number or not (second and name in _DIVISIONS)], kind
         )
     else:
-        info = finfo(kind)  # type: ignore[no-untyped-call]  # of ml_dtypes
+        info = finfo(kind)
         limits = [] if name.startswith(_SUMS) else [float(info.max), float(info.min), float(info.tiny)]
         special = [np.inf, -np.inf] + [np.nan] * (not name.startswith(_ORDERS))
         picked = np.array([0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.5, *limits, *special]).astype(kind)

@@ -201,8 +201,8 @@ class Callees:
         if type(value) is e.TupleGetItem:
             fields = self.fields(value.tuple) or ()
             value = fields[value.index] if 0 <= value.index < len(fields) else None
-        if type(value) in _HOLDING:
-            self._values[var] = value  # type: ignore[assignment]  # the test excludes None
+        if value is not None and type(value) in _HOLDING:
+            self._values[var] = value
 
     def define(self, var: e.Var) -> None:
         """Record that a variable names a local function."""

@@ -88,7 +88,7 @@ def narrow_form(dtype: DType) -> tuple[int, int, float, float]:
     """The bits behind the first one, the least normal exponent, the largest number, and what lies beyond it."""
     import ml_dtypes
 
-    form = ml_dtypes.finfo(dtype.to_numpy())  # type: ignore[no-untyped-call]  # ml_dtypes has no types
+    form = ml_dtypes.finfo(dtype.to_numpy())
     beyond = float(np.float32(np.inf).astype(dtype.to_numpy()).astype(np.float32))
     return int(form.nmant), int(form.minexp), float(form.max), beyond
 

@@ -224,8 +224,9 @@ class _Planner:
         return number
 
     def _shape_operand(self, expr: e.ShapeExpr) -> int:
-        if all(type(value) is p.IntImm for value in expr.values):
-            return self.constant(Shape(value.value for value in expr.values))  # type: ignore[attr-defined]  # all are IntImm
+        numbers = [value.value for value in expr.values if isinstance(value, p.IntImm)]
+        if len(numbers) == len(expr.values):
+            return self.constant(Shape(numbers))
         target = self.slot(None)
         self.emit("shape", expr, (), target)
         return target

@@ -287,8 +287,8 @@ def _without_moves(old: e.Function, new: e.Function) -> e.Function:
                 idle.add(after)
 
     def change(binding: e.Binding) -> e.Binding:
-        if binding in idle:
-            return replace(binding, value=binding.value.args[0])  # type: ignore[attr-defined]  # a call, as above
+        if binding in idle and type(binding.value) is e.Call:
+            return replace(binding, value=binding.value.args[0])
         return map_sequences(binding, lambda seq: map_blocks(seq, change))
 
     return replace(new, body=map_blocks(new.body, change)) if idle else new

@@ -121,8 +121,8 @@ def json_object(data: bytes, what: str) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # adds
+            keys = [key for key, _ in pairs]
+            twice = next(key for place, key in enumerate(keys) if key in keys[:place])
             raise damaged(f"{what} names {twice[:80]!r} twice")
         return found
 

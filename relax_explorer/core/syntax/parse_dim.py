@@ -242,8 +242,9 @@ class DimReader:
 
     def _scalar(self, node: ast.expr) -> p.PrimExpr:
         """The value of a scalar, possibly in quotes."""
-        quoted = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        return self._inside(node, self.prim) if quoted else self.prim(node)  # type: ignore[arg-type]  # a Constant, if `quoted`
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self._inside(node, self.prim)
+        return self.prim(node)
 
     def prim(self, node: ast.expr) -> p.PrimExpr:
         """A scalar expression. Integer literals are int64."""

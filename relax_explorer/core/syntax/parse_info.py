@@ -289,8 +289,8 @@ class InfoReader(DimReader):
             arguments.setdefault(name, arg)
         params, infos = arguments.get("params"), None
         if params is not None and not (isinstance(params, ast.Constant) and params.value is None):
-            several = isinstance(params, (ast.Tuple, ast.List))
-            infos = tuple([self.read(item) for item in (params.elts if several else [params])])  # type: ignore[attr-defined]  # if `several`
+            items = params.elts if isinstance(params, (ast.Tuple, ast.List)) else [params]
+            infos = tuple([self.read(item) for item in items])
         ret = self.read(arguments["ret"]) if "ret" in arguments else s.OBJECT
         if infos is not None and "ret" not in arguments:
             self._differs(node, "TVM's R.Callable needs the result, too", "write R.Callable((…), R.Object)")

@@ -327,9 +327,10 @@ def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
         for name in targets(own):
             bound_at.setdefault(name, own.end_lineno or own.lineno)
     for statement in ast.walk(node):
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
-            scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, since it has a `value`
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+            continue
+        if dtype_of_prefix(dotted(statement.value.func)) is not None:
+            scalars = scalars | set(targets(statement))
     computed: set[str] = set()
     for outer in ast.walk(node):
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):

@@ -116,9 +116,10 @@ class StatementReader(AssignmentReader):
         """The subject, key and value of `T.attr(node, key, value)`. `T.attr({key: value, …})` has no subject."""
         first = call.args[0] if call.args else None
         if isinstance(first, ast.Dict) and len(call.args) == 1:
-            pairs = list(zip(first.keys, first.values, strict=True))
-            if pairs and all(isinstance(key, ast.Constant) for key, _ in pairs):
-                return [(None, str(key.value), self.expr.read(value)) for key, value in pairs]  # type: ignore[union-attr]  # all keys are constants
+            keys = [str(key.value) for key in first.keys if isinstance(key, ast.Constant)]
+            if keys and len(keys) == len(first.keys):
+                values = zip(keys, first.values, strict=True)
+                return [(None, key, self.expr.read(value)) for key, value in values]
         if first is None or len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
             text = "T.attr takes a node, a key and a value, or a dict"
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, call)

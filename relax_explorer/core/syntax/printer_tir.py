@@ -240,11 +240,10 @@ class StatementPrinter(BlockPrinter):
         if zero:
             bounds = self.text.write(node.extent)
         else:
-            both_known = isinstance(node.start, p.IntImm) and isinstance(node.extent, p.IntImm)
             stop: p.PrimExpr = p.Add(node.start, node.extent)
-            if both_known:
+            if isinstance(node.start, p.IntImm) and isinstance(node.extent, p.IntImm):
                 with contextlib.suppress(OverflowError):  # the end of the loop may overflow its dtype
-                    stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)  # type: ignore[attr-defined]  # both are literals
+                    stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)
             bounds = f"{self.text.write(node.start)}, {self.text.write(stop)}"
         options = f", thread={quoted(node.thread)}" if node.thread is not None else ""
         options += f", annotations={self.constant(node.annotations)}" if node.annotations else ""

@@ -104,8 +104,9 @@ class BufferText:
     def _stride(self, buffer: Buffer, place: int) -> str:
         stride = (buffer.strides or ())[place]
         text = self.text.write(stride)
-        is_own = isinstance(stride, p.PrimVar) and text == f"{self.names(buffer)}.strides[{place}]"
-        return quoted(stride.name) if is_own else text  # type: ignore[attr-defined]  # a variable
+        if isinstance(stride, p.PrimVar) and text == f"{self.names(buffer)}.strides[{place}]":
+            return quoted(stride.name)
+        return text
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
         """A dimension. In a signature, expressions and the first occurrences of variables are quoted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.run import Choice, check_alone, started
 from relax_explorer.ui.files import Target
-from relax_explorer.viz.dot import DrawError
+from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
@@ -119,21 +120,21 @@ _ENDINGS = {
 }
 
 
-def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
+def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> int:
     """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
     is_view = target.name is None and streams.is_ascii()
     style = format or (_style_of(target.name) if target.name else "unicode")
     if style in ("svg", "png"):
         return _picture(graph, target, style, engine)
     style = "ascii" if is_view and style == "unicode" else style
-    texts = {
+    texts: dict[str, Callable[[], str]] = {
         "dot": graph.dot,
         "mermaid": graph.mermaid,
         "json": lambda: _json(graph),
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
-    output.write(texts[style](), target)  # type: ignore[no-untyped-call]  # one of five bound methods
+    output.write(texts[style](), target)
     return output.OK
 
 
@@ -152,9 +153,9 @@ def _style_of(name: str) -> str:
     return _ENDINGS.get(ending, "svg")
 
 
-def _picture(graph: Drawing, target: Target, style: str, engine: str) -> int:
+def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> int:
     try:
-        picture = graph.draw(style, engine)  # type: ignore[arg-type]  # click allowed only the engines there are
+        picture = graph.draw(style, engine)
     except DrawError as error:
         output.say(f"relax-explorer: {error}", err=True)
         return output.CANNOT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -23,6 +23,9 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.dot import Engine
 
 
 def open_session(path: str, passes: str | None, usual: str = "") -> Session:
@@ -256,7 +259,7 @@ def _two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
 
 
 def graph(
-    input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
+    input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine, around: str | None,
     radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
 ) -> int:  # fmt: skip

@@ -106,7 +106,7 @@ def _operator(call: e.Call) -> type[Op]:
 def exact_key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     """Equal for calls that have the same lowering but for their operands: names of shape variables, too, are the same."""
     constants = [str(arg.value) for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))]
-    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef; users may give another operator its name
+    op = _operator(call)
     if (literal := _literal(call)) is not None:
         constants.append(f"{literal}: {_inlined(call.args[literal])[()]!r}")
     return (op, call.attrs, (*infos, call.struct_info or s.OBJECT), tuple(constants))

@@ -202,8 +202,9 @@ def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None
             text = f"{left} has {measure} {a}, {right} has {b}: they must agree"
             raise at.fail(codes.DIMS_DIFFER, text, **{left: f"{measure} {a}", right: f"{measure} {b}"})
     for heads, name in ((k[2], key), (v[2], value)):
-        both = isinstance(q[2], p.IntImm) and isinstance(heads, p.IntImm)
-        if both and (not heads.value or q[2].value % heads.value):  # type: ignore[attr-defined]  # literals
+        if not (isinstance(q[2], p.IntImm) and isinstance(heads, p.IntImm)):
+            continue
+        if not heads.value or q[2].value % heads.value:
             text = f"{name} has {heads} heads, a divisor of {q[2]} is needed, the heads of {query}"
             raise at.fail(codes.DIMS_DIFFER, text, **{query: f"{q[2]} heads", name: f"{heads} heads"})
 

@@ -206,7 +206,7 @@ def _kept(values: Array, dtype: DType) -> Array:
     from ml_dtypes import finfo
 
     kind = dtype.to_numpy()
-    limits: Any = np.iinfo(kind) if dtype.is_int else finfo(kind)  # type: ignore[no-untyped-call]
+    limits: Any = np.iinfo(kind) if dtype.is_int else finfo(kind)
     return np.clip(values, float(limits.min), float(limits.max)).astype(kind)
 
 
