@@ -259,8 +259,8 @@ def _two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
 
 
 def graph(
-    input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine, around: str | None,
-    radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
+    input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
+    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
 ) -> int:  # fmt: skip
     """Draw a graph."""
