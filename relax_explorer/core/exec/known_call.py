@@ -112,7 +112,7 @@ class KnownKernel(Known):
 
     def value(self, given: Value, interrupt: Interrupt) -> Value:
         """The result for the tuple of operands. None if the call needs its checks."""
-        passed = flat(given)
+        passed = kernel_arguments(given)
         for number, scalar in enumerate(self.scalars):
             if scalar is not None:
                 passed[number] = scalar
@@ -158,7 +158,7 @@ class Step:
         return True
 
 
-def flat(args: Sequence[Value]) -> list[Any]:
+def kernel_arguments(args: Sequence[Value]) -> list[Any]:
     """The arguments of a kernel. A shape is replaced by its lengths."""
     return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
 

@@ -11,13 +11,12 @@ import click
 import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.blame import Blame, blame, given_wrong
+from relax_explorer.core.exec.blame import BOTH, INF, NAN, Blame, blame, given_wrong, on_not_finite
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import Expression, NoValue
-from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_program import CallProgram, outermost
