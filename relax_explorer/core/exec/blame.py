@@ -39,7 +39,7 @@ from relax_explorer.core.source import Span
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
-# -- not finite ------------------------------------------------------------------------------------------------------
+# -- where it comes up -----------------------------------------------------------------------------------------------
 # The steps that make NaN and infinities: a breakpoint at them.
 #
 # A step makes a NaN if an element of its result is NaN, and no element that it was made of. For an operator whose
@@ -202,7 +202,7 @@ def _has_infinity(fn: PrimFunc) -> bool:
     )
 
 
-# -- blame -----------------------------------------------------------------------------------------------------------
+# -- who made it -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ def _with_function(module: IRModule, name: str, args: list[Value]) -> tuple[Prim
     return (fn, args) if type(fn) is PrimFunc else None
 
 
-# -- found store -----------------------------------------------------------------------------------------------------
+# -- stores that were found ------------------------------------------------------------------------------------------
 # A store of a PrimFunc, as it ran.
 
 
@@ -228,7 +228,7 @@ class Store:
     loads: tuple[tuple[BufferLoad, tuple[int, ...], float], ...]
 
 
-# -- operand parts ---------------------------------------------------------------------------------------------------
+# -- the elements behind an element ----------------------------------------------------------------------------------
 # The elements of the operands that made one element of a result, for operators where this can be told.
 #
 # Element-wise operators and broadcasting, operators that only move elements, reductions, softmax, normalizations,

@@ -54,7 +54,7 @@ def at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     return Failure(replace(problem, labels=(*problem.labels, Label(inside.place, "in this PrimFunc"))))
 
 
-# -- need ------------------------------------------------------------------------------------------------------------
+# -- arguments of builtins -------------------------------------------------------------------------------------------
 # What the builtins of the virtual machine need of their arguments. What doesn't hold is a failure of the program.
 
 
@@ -140,7 +140,7 @@ def shape(machine: Running, at: Instruction, value: Value, what: str) -> Shape:
     return value
 
 
-# -- messages --------------------------------------------------------------------------------------------------------
+# -- messages of the program -----------------------------------------------------------------------------------------
 # What `R.print` and `R.assert_op` say, as operators and as the packed functions that lowering makes of them.
 
 

@@ -98,7 +98,7 @@ def _called(machine: Running, callee: Closure | Lifted, *args: Value) -> Value:
     return inner.run()
 
 
-# -- foreign ---------------------------------------------------------------------------------------------------------
+# -- functions of the user -------------------------------------------------------------------------------------------
 # Calls of packed functions, which are code of users: whatever they raise or return, the run ends with a diagnostic.
 
 

@@ -363,7 +363,7 @@ def _groups(values: Sequence[Value]) -> list[tuple[list[int], int, int]]:
     return groups
 
 
-# -- kernel entry ----------------------------------------------------------------------------------------------------
+# -- entering a kernel -----------------------------------------------------------------------------------------------
 # Enters the PrimFunc that the next step calls: finds it, and takes the arguments that it would get.
 
 

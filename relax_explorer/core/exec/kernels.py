@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.exec.machine_code import Numba
 
 
-# -- loop compiler ---------------------------------------------------------------------------------------------------
+# -- loops of operators ----------------------------------------------------------------------------------------------
 # Compiles the loops of operators (`ops/kit/element_loops`) by numba, for the types of their arguments.
 
 
@@ -222,7 +222,7 @@ def too_large(shape: Sequence[int], dtype: DType) -> str:
     return f"a result of shape {tuple(shape)} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
 
 
-# -- kernel results --------------------------------------------------------------------------------------------------
+# -- one kernel ------------------------------------------------------------------------------------------------------
 # Runs one kernel for a pass (`ops/kit/evaluation.py`).
 
 

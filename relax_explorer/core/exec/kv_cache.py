@@ -17,7 +17,7 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value, describe
 
-# -- cache rows ------------------------------------------------------------------------------------------------------
+# -- tables of rows --------------------------------------------------------------------------------------------------
 # Tables that grow by rows. A table never changes; adding rows makes another one, which shares the memory of the
 # first.
 
@@ -91,7 +91,7 @@ def empty_rows(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Rows:
     return Rows(_Memory(np.zeros(shape, dtype), 0), 0)
 
 
-# -- kv cache --------------------------------------------------------------------------------------------------------
+# -- simple caches ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,7 +236,7 @@ def _check_rows(machine: Running, at: Instruction, cache: KvCache, values: Value
         raise wrong(machine, at, f"{describe(values)} has no rows of shape {row}, which the cache holds")
 
 
-# -- cache attention -------------------------------------------------------------------------------------------------
+# -- attention -------------------------------------------------------------------------------------------------------
 # Attention of new tokens to the keys and values of a cache.
 
 

@@ -461,7 +461,7 @@ _STATEMENTS: dict[type, Callable[[Translation, Any], None]] = {
 }
 
 
-# -- tir traps -------------------------------------------------------------------------------------------------------
+# -- traps -----------------------------------------------------------------------------------------------------------
 # Explain the error of a kernel: the statement, its line, the index, and the values of the loop variables.
 
 

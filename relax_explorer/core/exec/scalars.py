@@ -165,7 +165,7 @@ _RULES: dict[type, Callable[[Any, ScalarValues], Any]] = {
 }
 
 
-# -- shape code ------------------------------------------------------------------------------------------------------
+# -- compiled dimensions ---------------------------------------------------------------------------------------------
 # Compiles shape expressions to instructions over a heap of int64: variables, literals, intermediate values.
 #
 # Results and errors are those of `scalars.evaluate`, for many rows of lengths at a time. Numba compiles one
