@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent / "relax_explorer"
 # Public names that only tests use so far, each with its purpose.
 NOT_YET = {
     "check/call_graph:derive_function": "users register their derive functions with it, like packed functions",
-    "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
+    "exec/scalars:compile_shapes": "memory planning will size many runs of one program at once",
     "relations/adapt:infer_to_relation": "users compare a StructInfo rule with the relation it replaces",
     "relations/adapt:relation_op": "users declare operators that have a relation and no StructInfo rule",
     "relations/adapt:relation_to_infer": "users give an own operator class a relation as its rule",

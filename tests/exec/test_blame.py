@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.blame import Blame, blame, given_wrong
+from relax_explorer.core.exec.blame import BOTH, Blame, blame, given_wrong, on_not_finite
 from relax_explorer.core.exec.computed import Store
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.not_finite import BOTH, on_not_finite
 from relax_explorer.viz.length_text import blame_lines
 
 X = np.array([[1, 2, 3], [4, -5, 6]], "float32")

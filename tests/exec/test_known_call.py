@@ -9,6 +9,11 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec import packed
+from relax_explorer.core.exec.known_call import KnownKernel
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.plan import plan
+from relax_explorer.core.exec.values import Shape
+from relax_explorer.core.ir.expr import Function
 
 F = np.float32
 
@@ -168,6 +173,29 @@ def test_another_kernel_of_the_same_name_is_called() -> None:
     assert second["main"] is first["main"]
     assert runs(second, ones, (3,)).tolist() == [[4, 4]]
     assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+
+
+def test_each_engine_runs_its_own_kernels() -> None:
+    call = "        y{} = R.call_tir(M.scale, ({},), out_sinfo=R.Tensor((n, 2), 'int32'), tir_vars=R.shape([k]))\n"
+    calls = "".join(call.format(n, f"y{n - 1}" if n else "x") for n in range(5))
+    start = KERNEL[: KERNEL.index("        y = ")].format(value="A[v_i, v_j] + T.Cast('int32', k)")
+    program = rxe.normalize(rxe.parse(f"{start}{calls}        return y4\n"))
+    main = program["main"]
+    assert isinstance(main, Function)
+    used = []
+    for engine in ("llvm", "numba", "llvm"):
+        for _ in range(6):
+            machine = Machine(program, "main", [np.ones((3, 2), "int32"), Shape((2,))], engine=engine)
+            assert machine.run().tolist() == [[11, 11]] * 3
+        used.append({at.known.engine for at in plan(main, "main").code if at.known is not None})
+    assert used == [{"llvm"}, {"numba"}, {"llvm"}]
+
+
+def test_the_reference_runs_no_known_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, ones = kernel("A[v_i, v_j] * T.Cast('int32', k)"), np.ones((1, 2), "int32")
+    runs(program, ones, (3,))
+    monkeypatch.setattr(KnownKernel, "value", lambda *_: pytest.fail("compiled code ran"))
+    assert rxe.run(program, "main", [ones, (3,)], engine="reference").tolist() == [[3, 3]]
 
 
 class Counts(rxe.ops.Op, name="test.counts"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.operand_parts import Place, parts
+from relax_explorer.core.exec.computed import Place, parts
 from relax_explorer.core.exec.values import Shape
 
 X = np.arange(6, dtype="float32").reshape(2, 3)

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relax_explorer.core.exec import shape_code
-from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.shape_code import compile_shapes
+from relax_explorer.core.exec import scalars
+from relax_explorer.core.exec.scalars import Undefined, compile_shapes, evaluate
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT32
 from tests.support.dimensions import VARIABLES, K, M, N, expressions
@@ -40,7 +39,7 @@ def test_a_thousand_assignments_give_what_the_tree_gives(expr: p.PrimExpr) -> No
         try:
             wanted, problem = evaluate(expr, dict(zip(code.variables, row, strict=True))), 0
         except Undefined as undefined:
-            wanted, problem = 0, shape_code._ERRORS[undefined.code]
+            wanted, problem = 0, scalars._ERRORS[undefined.code]
         assert (value if not error else 0, error) == (wanted, problem), row
 
 
@@ -80,7 +79,7 @@ def test_what_is_no_int64_arithmetic_is_evaluated_as_a_tree() -> None:
     assert not code.compiled
     assert code({N: 4, M: 1}) == (8, 1)
     assert code({N: 4}) == (8, None)
-    assert code.table([[3, 5], [2**31, 5]])[1].tolist() == [[0, 0], [shape_code.OVERFLOW, 0]]
+    assert code.table([[3, 5], [2**31, 5]])[1].tolist() == [[0, 0], [scalars.OVERFLOW, 0]]
 
 
 def test_intrinsics_are_compiled() -> None:
@@ -96,7 +95,7 @@ def test_intrinsics_are_compiled() -> None:
 def test_without_numba_the_tree_is_evaluated() -> None:
     text = (
         "import sys; sys.modules['numba'] = None\n"
-        "from relax_explorer.core.exec.shape_code import compile_shapes\n"
+        "from relax_explorer.core.exec.scalars import compile_shapes\n"
         "from relax_explorer.core.ir import prim as p\n"
         "n = p.PrimVar('n'); code = compile_shapes([n // 2 + 1])\n"
         "print(code.compiled, code({n: 9}), code.table([[9], [4]])[0].tolist())"

@@ -12,7 +12,7 @@ import relax_explorer as rxe
 from tests.support.oracle import Oracle
 
 PROGRAMS = 16
-WARM = 6  # runs: the first are checked, then groups, stretches and tapes take over
+WARM = 6  # runs: the first are checked, then traces take over, and their parts
 HEAD = """@I.ir_module
 class Module:
     @R.function(private=True)

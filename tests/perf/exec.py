@@ -117,6 +117,47 @@ def loop(kind: str) -> Program:
     return LOOP.format(kind=kind), [(4096, 1024)]
 
 
+OPERATORS = {
+    "nms": (
+        'data: R.Tensor((1, 2000, 6), "float32"), n: R.Tensor((1,), "int32"), i: R.Tensor((1, 2000), "int32")',
+        "R.vision.non_max_suppression(data, n, i, iou_threshold=0.5, return_indices=False)",
+    ),
+    "roi-align": (
+        'x: R.Tensor((1, 64, 56, 56), "float32"), r: R.Tensor((100, 5), "float32")',
+        "R.vision.roi_align(x, r, pooled_size=[7, 7], spatial_scale=0.5, sample_ratio=2)",
+    ),
+    "scatter-mean": (
+        'x: R.Tensor((10,), "float32"), i: R.Tensor((100000,), "int64"), u: R.Tensor((100000,), "float32")',
+        'R.scatter_elements(x, i, u, axis=0, reduction="mean")',
+    ),
+}
+
+
+def operator(name: str, engine: str) -> tuple[str, Work]:
+    """An operator that loops over elements: numba compiles it, and the engine `reference` leaves it to NumPy."""
+    import relax_explorer
+
+    params, value = OPERATORS[name]
+    text = f"@R.function\ndef main({params}):\n    return {value}\n"
+    module, random = relax_explorer.normalize(relax_explorer.parse(text)), np.random.default_rng(0)
+    corner = random.random((2000, 2), "float32") * 100
+    boxes = np.concatenate([corner, corner + random.random((2000, 2), "float32") * 20], 1)
+    labels = np.concatenate([np.zeros((2000, 1), "float32"), random.random((2000, 1), "float32")], 1)
+    numbers = random.random(100_000, "float32")
+    arrays: dict[str, list[object]] = {
+        "nms": [np.concatenate([labels, boxes], 1)[None], np.array([2000], "int32"), np.arange(2000, dtype="int32")[None]],
+        "roi-align": [random.random((1, 64, 56, 56), "float32"), np.concatenate([labels[:100, :1], boxes[:100]], 1)],
+        "scatter-mean": [numbers[:10], random.integers(0, 10, 100_000), numbers],
+    }  # fmt: skip
+    work = partial(relax_explorer.run, module, "main", arrays[name], engine=engine)
+    work()
+    return text, work
+
+
+def _hand(name: str) -> Work:
+    return operator(name, "reference")[1]
+
+
 EXEC = [
     Benchmark("run-chain-1000", partial(_run, partial(chain, 1000)), "run", 1, tvm_repeat=20),
     Benchmark("run-chain-lowered-1000", partial(_run, partial(chain, 1000), True), "run", 1, tvm_repeat=20),
@@ -171,4 +212,8 @@ EXEC = [
         hand=lambda: _run(partial(loop, "serial"))[1],
         most=0.7,
     ),
+    *[
+        Benchmark(f"run-{name}", partial(operator, name, "llvm"), hand=partial(_hand, name), most=0.3)
+        for name in OPERATORS
+    ],
 ]

@@ -10,8 +10,7 @@ from relax_explorer.core.arith.bounds import bounds
 from relax_explorer.core.arith.prove import alike, at_least, equal, proving
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.shape_code import compile_shapes
+from relax_explorer.core.exec.scalars import Undefined, compile_shapes, evaluate
 from relax_explorer.core.ir import prim as p
 
 I = p.IntImm  # noqa: E741  # as short as in the chapter

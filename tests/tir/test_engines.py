@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from relax_explorer.core.exec import compiled_kernel, loop_nests
-from relax_explorer.core.ops.kit.ndarrays import by_rows
+from relax_explorer.core.ops.kit import ndarrays
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.roundtrip import STAGES
 from tests.tir.engines import compared, kernels, operands
@@ -22,8 +22,8 @@ def test_three_answers_are_one(number: int) -> None:
 
 def test_three_answers_are_one_with_threads_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_nests, "WORTHWHILE", 1)
-    monkeypatch.setattr(by_rows, "_SHARED", 1)
-    monkeypatch.setattr(by_rows, "_threads", lambda: 2)
+    monkeypatch.setattr(ndarrays, "_SHARED", 1)
+    monkeypatch.setattr(ndarrays, "_threads", lambda: 2)
     spread, function = [], compiled_kernel.Code.function
 
     def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:

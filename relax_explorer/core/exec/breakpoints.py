@@ -15,7 +15,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
-# -- condition -------------------------------------------------------------------------------------------------------
+# -- conditions ------------------------------------------------------------------------------------------------------
 # Conditions of breakpoints, such as `n > 2048` or `max(y) > 1e4`: expressions (`expression.py`) that are one number.
 
 

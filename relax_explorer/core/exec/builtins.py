@@ -12,7 +12,7 @@ from relax_explorer.core.exec import memory
 from relax_explorer.core.exec.faults import claim, guarded, say
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
-from relax_explorer.core.exec.known_call import flat, kernel_again, remember_kernel
+from relax_explorer.core.exec.known_call import kernel_again, kernel_arguments, remember_kernel
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value
@@ -50,7 +50,7 @@ def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value])
     if any(arg is UNKNOWN for arg in args[1]):
         machine.write(frame, at.target, UNKNOWN)
         return
-    inputs = flat(args[1])
+    inputs = kernel_arguments(args[1])
     if tail and not isinstance(fn.params[-1], PrimVar):  # they precede the outputs
         inputs, tail = [*inputs, *tail], []
     value = guarded(machine, at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node))
@@ -74,7 +74,7 @@ def call_tir_inplace(machine: Running, frame: Frame, at: Instruction, args: list
     fresh = [
         r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0
     ]
-    guarded(machine, at, lambda: machine.kernels.call(fn, [*flat(inputs), *fresh]))
+    guarded(machine, at, lambda: machine.kernels.call(fn, [*kernel_arguments(inputs), *fresh]))
     machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import kernel_cache, kernel_memory, loop_ir, loop_statements
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_memory import described
@@ -24,7 +24,7 @@ from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_
 from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
@@ -402,11 +402,7 @@ class Kernel:
             )
 
     def _fail(self, code: Any, text: str) -> Failure:
-        return _failure(self.fn, code, text)
-
-
-def _failure(fn: PrimFunc, code: Any, text: str) -> Failure:
-    return Failure(Diagnostic(code, text, (Label(fn, "", True),), help=code.fix))
+        return fault(code, text, self.fn)
 
 
 def _written(fn: PrimFunc) -> set[Any]:

@@ -10,7 +10,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.frame import Frame, recalled
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all
 from relax_explorer.core.exec.shape_origins import explained
-from relax_explorer.core.exec.values import Value, describe
+from relax_explorer.core.exec.values import Value, describe, fault
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.struct_info import OBJECT
@@ -47,13 +47,13 @@ def entry(module: IRModule, function: str, count: int, private: bool) -> e.Funct
     if type(fn) is not e.Function:
         names = ", ".join(module.relax_functions) or "none"
         text = f"the module has no Relax function {function!r}"
-        raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {names}"))
+        raise fault(codes.UNKNOWN_FUNCTION, text, hint=f"it has {names}")
     if fn.is_private and not private:
         text = f"{function} is private: only functions of the module call it"
-        raise Failure(Diagnostic(codes.PRIVATE, text, (Label(fn, "", True),), help=codes.PRIVATE.fix))
+        raise fault(codes.PRIVATE, text, fn)
     if count != len(fn.params):
         text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {count} given"
-        raise Failure(Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix))
+        raise fault(codes.INPUT_COUNT, text, fn)
     return fn
 
 

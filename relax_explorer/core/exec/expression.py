@@ -24,9 +24,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.memory import Stateful
-from relax_explorer.core.exec.values import Shape, Value, describe
+from relax_explorer.core.exec.values import Shape, Value, describe, fault
 from relax_explorer.core.syntax.python_tree import python_tree
 
 LONGEST = 1_000  # characters of an expression
@@ -105,7 +105,7 @@ def expression(text: str) -> Expression:
 
 def refused(text: str) -> Failure:
     """The failure for an expression that is refused."""
-    return Failure(Diagnostic(codes.BAD_EXPRESSION, text, help=codes.BAD_EXPRESSION.fix))
+    return fault(codes.BAD_EXPRESSION, text)
 
 
 def one_number(value: Value, text: str) -> Any:

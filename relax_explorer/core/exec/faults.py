@@ -54,7 +54,7 @@ def at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     return Failure(replace(problem, labels=(*problem.labels, Label(inside.place, "in this PrimFunc"))))
 
 
-# -- need ------------------------------------------------------------------------------------------------------------
+# -- arguments of builtins -------------------------------------------------------------------------------------------
 # What the builtins of the virtual machine need of their arguments. What doesn't hold is a failure of the program.
 
 
@@ -72,22 +72,29 @@ def wrong(machine: Running, at: Instruction, text: str, context: Value = "") -> 
     return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
 
 
-def explained(builtin: VmBuiltin) -> VmBuiltin:
-    """The builtin; what a cache refuses is a failure of the program."""
-
-    def call(machine: Running, at: Instruction, args: list[Value]) -> Value:
-        try:
-            return builtin(machine, at, args)
-        except Refused as refusal:
-            raise wrong(machine, at, str(refusal)) from None
-
-    return call
+BUILTINS: dict[str, VmBuiltin] = {}
+"""The builtins by name; `vm_builtins` imports all modules that have some."""
 
 
-def need(machine: Running, at: Instruction, args: Sequence[Value], least: int, name: str) -> None:
-    """Refuse fewer arguments than `least`."""
-    if len(args) < least:
-        raise wrong(machine, at, f"{name} takes at least {least} arguments, {len(args)} given")
+def builtin(name: str, least: int = 0) -> Callable[[VmBuiltin], VmBuiltin]:
+    """Register a builtin that takes at least so many arguments. What a cache refuses is a failure of the program."""
+
+    def registered(function: VmBuiltin) -> VmBuiltin:
+        def call(machine: Running, at: Instruction, args: list[Value]) -> Value:
+            if len(args) < least:
+                text = (
+                    f"{name.removeprefix('vm.builtin.')} takes at least {least} arguments, {len(args)} given"
+                )
+                raise wrong(machine, at, text)
+            try:
+                return function(machine, at, args)
+            except Refused as refusal:
+                raise wrong(machine, at, str(refusal)) from None
+
+        BUILTINS[name] = call
+        return call
+
+    return registered
 
 
 def tensor(machine: Running, at: Instruction, value: Value) -> Value:
@@ -133,7 +140,7 @@ def shape(machine: Running, at: Instruction, value: Value, what: str) -> Shape:
     return value
 
 
-# -- messages --------------------------------------------------------------------------------------------------------
+# -- messages of the program -----------------------------------------------------------------------------------------
 # What `R.print` and `R.assert_op` say, as operators and as the packed functions that lowering makes of them.
 
 
@@ -163,16 +170,16 @@ def _formatted(template: str, values: Sequence[Value], between: str) -> str:
     return first + "".join([text + part for text, part in zip(texts, rest, strict=False)])
 
 
+@builtin("relax.run.print", 1)
 def print_values(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Print: format, values."""
-    need(machine, at, args, 1, "relax.run.print")
     say(machine, _template(machine, at, args[0]), args[1:])
     return ()
 
 
+@builtin("relax.run.assert_op", 2)
 def assert_op(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Stop the run unless a condition holds: condition, format, values of the message."""
-    need(machine, at, args, 2, "relax.run.assert_op")
     claim(machine, at, args[0], _template(machine, at, args[1]), args[2:])
     return ()
 
@@ -181,6 +188,3 @@ def _template(machine: Running, at: Instruction, value: Value) -> str:
     if not isinstance(value, str):
         raise wrong(machine, at, f"a format is needed, this is {describe(value)}")
     return value
-
-
-MESSAGES: dict[str, VmBuiltin] = {"relax.run.print": print_values, "relax.run.assert_op": assert_op}

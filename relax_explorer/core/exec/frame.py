@@ -9,7 +9,7 @@ from relax_explorer.core.exec.plan import Plan, plan
 from relax_explorer.core.exec.values import Lengths, Value, to_python
 from relax_explorer.core.ir import expr as e
 
-# -- evicted ---------------------------------------------------------------------------------------------------------
+# -- values to compute again -----------------------------------------------------------------------------------------
 # Values that a recorded run dropped to stay within its memory budget. They are computed again when they are read.
 
 
@@ -37,7 +37,7 @@ def recalled(value: Value) -> Value:
     return value.source.recall(value) if type(value) is Evicted else value
 
 
-# -- frame -----------------------------------------------------------------------------------------------------------
+# -- frames ----------------------------------------------------------------------------------------------------------
 
 
 @runtime_checkable

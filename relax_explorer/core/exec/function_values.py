@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import packed
 from relax_explorer.core.exec.faults import at_call
 from relax_explorer.core.exec.frame import Frame
@@ -21,7 +21,15 @@ from relax_explorer.core.exec.match import Mismatch, match
 from relax_explorer.core.exec.memory import call_kernel
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Closure, Lifted, PackedFunction, Value, as_parameters, describe
+from relax_explorer.core.exec.values import (
+    Closure,
+    Lifted,
+    PackedFunction,
+    Value,
+    as_parameters,
+    describe,
+    fault,
+)
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import from_numpy
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -84,13 +92,13 @@ def _called(machine: Running, callee: Closure | Lifted, *args: Value) -> Value:
     params = closure.function.params
     if len(args) != len(params):
         text = f"{closure.name} takes {len(params)} arguments, {len(args)} given"
-        raise Failure(Diagnostic(codes.INPUT_COUNT, text, help=codes.INPUT_COUNT.fix))
+        raise fault(codes.INPUT_COUNT, text)
     values = as_parameters(args, params, closure.name)
     inner.enter(closure.function, closure.name, values, closure.captured, None, None, closure.dims)
     return inner.run()
 
 
-# -- foreign ---------------------------------------------------------------------------------------------------------
+# -- functions of the user -------------------------------------------------------------------------------------------
 # Calls of packed functions, which are code of users: whatever they raise or return, the run ends with a diagnostic.
 
 

@@ -82,7 +82,7 @@ def view_start(buffer: Buffer, pointer: p.PrimExpr) -> p.PrimExpr | None:
 _START = p.IntImm(0)
 
 
-# -- tir packed ------------------------------------------------------------------------------------------------------
+# -- packed functions ------------------------------------------------------------------------------------------------
 # Translate calls of packed functions in kernels: TVM's lowerings of sort, argsort, topk and suppression need its
 # runtime.
 #

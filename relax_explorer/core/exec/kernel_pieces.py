@@ -294,7 +294,7 @@ def _classified(
     )  # fmt: skip
 
 
-# -- tir pieces ------------------------------------------------------------------------------------------------------
+# -- pieces ----------------------------------------------------------------------------------------------------------
 # A PrimFunc in pieces: its large contractions are computed by BLAS, and the statements between them by kernels of
 # their own.
 #

@@ -24,7 +24,7 @@ from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.reference_kernel import Array, Open, Reference, Returned
-from relax_explorer.core.exec.values import UNKNOWN, PackedFunction, Value
+from relax_explorer.core.exec.values import UNKNOWN, PackedFunction, Value, fault
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
@@ -363,7 +363,7 @@ def _groups(values: Sequence[Value]) -> list[tuple[list[int], int, int]]:
     return groups
 
 
-# -- kernel entry ----------------------------------------------------------------------------------------------------
+# -- entering a kernel -----------------------------------------------------------------------------------------------
 # Enters the PrimFunc that the next step calls: finds it, and takes the arguments that it would get.
 
 
@@ -454,7 +454,7 @@ def entered(machine: Machine, name: str) -> KernelWalk:
         for slot, value in evicted.items():
             frame.registers[slot] = value
     text = "the PrimFunc does not run here: an argument is unknown"
-    raise Failure(Diagnostic(codes.BAD_COMMAND, text, help=codes.BAD_COMMAND.fix))
+    raise fault(codes.BAD_COMMAND, text)
 
 
 def _evicted(frame: Frame, at: Instruction) -> dict[int, Evicted]:

@@ -13,11 +13,11 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec import kernel_cache
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernel_cache import refusal
-from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Lengths, Value, lengths
+from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Lengths, Value, fault, lengths
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.exec.machine_code import Numba
 
 
-# -- loop compiler ---------------------------------------------------------------------------------------------------
+# -- loops of operators ----------------------------------------------------------------------------------------------
 # Compiles the loops of operators (`ops/kit/element_loops`) by numba, for the types of their arguments.
 
 
@@ -146,7 +146,7 @@ class Kernels:
         reason = "" if self.cache is None else refusal(self.cache)
         if reason:
             self.cache = None
-            self.remarks.append(Diagnostic(codes.CACHE_REFUSED, reason, help=codes.CACHE_REFUSED.fix))
+            self.remarks.extend(fault(codes.CACHE_REFUSED, reason).diagnostics)
 
     def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
         """Run a PrimFunc on arrays and scalars, which fills its outputs. Returns its scalar result, or None."""
@@ -177,9 +177,7 @@ class Kernels:
         text = (
             f"{self.engine} can't compile kernel {name}, so it runs statement by statement, slowly: {reason}"
         )
-        self.remarks.append(
-            Diagnostic(codes.NOT_COMPILED, text, (Label(fn, "", True),), help=codes.NOT_COMPILED.fix)
-        )
+        self.remarks.extend(fault(codes.NOT_COMPILED, text, fn).diagnostics)
 
     def call_tir(
         self,
@@ -200,18 +198,12 @@ class Kernels:
 def allocate(info: s.StructInfo, dims: Lengths, place: Any) -> Value:
     """Allocate an array for a result. Raises Failure if its size is unknown or beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
-        raise Failure(
-            Diagnostic(
-                codes.SHAPE_CHECK,
-                f"a result of {info} can't be allocated",
-                (Label(place, "", True),),
-                help="give its shape and dtype",
-            )
-        )
+        text, hint = f"a result of {info} can't be allocated", "give its shape and dtype"
+        raise fault(codes.SHAPE_CHECK, text, place, hint)
     shape = lengths(info.dims, dims, place)
     text = too_large(shape, info.dtype)
     if text:
-        raise Failure(Diagnostic(codes.TOO_LARGE, text, (Label(place, "", True),), help=codes.TOO_LARGE.fix))
+        raise fault(codes.TOO_LARGE, text, place)
     return np.zeros(shape, dtype=info.dtype.to_numpy())
 
 
@@ -230,7 +222,7 @@ def too_large(shape: Sequence[int], dtype: DType) -> str:
     return f"a result of shape {tuple(shape)} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
 
 
-# -- kernel results --------------------------------------------------------------------------------------------------
+# -- one kernel ------------------------------------------------------------------------------------------------------
 # Runs one kernel for a pass, which folds calls of constants.
 
 SECONDS = 10.0  # a kernel that runs longer is stopped

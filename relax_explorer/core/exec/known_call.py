@@ -102,6 +102,7 @@ class KnownKernel(Known):
     """A call_tir, and what the compiled code gets."""
 
     fn: PrimFunc
+    engine: str  # that compiled it
     types: tuple[Type, ...]  # of the results
     is_tuple: bool
     function: Callable[..., Any]
@@ -110,9 +111,13 @@ class KnownKernel(Known):
     note: np.ndarray[Any, Any]  # where the code notes where it stops; nobody reads it
     stops: tuple[type[Exception], ...]  # what it raises then
 
+    def is_of(self, fn: object, machine: Running) -> bool:
+        """True if a machine calls this PrimFunc as it was compiled: another engine compiles it anew."""
+        return self.fn is fn and self.engine == machine.kernels.engine
+
     def value(self, given: Value, interrupt: Interrupt) -> Value:
         """The result for the tuple of operands. None if the call needs its checks."""
-        passed = flat(given)
+        passed = kernel_arguments(given)
         for number, scalar in enumerate(self.scalars):
             if scalar is not None:
                 passed[number] = scalar
@@ -158,7 +163,7 @@ class Step:
         return True
 
 
-def flat(args: Sequence[Value]) -> list[Any]:
+def kernel_arguments(args: Sequence[Value]) -> list[Any]:
     """The arguments of a kernel. A shape is replaced by its lengths."""
     return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
 
@@ -177,7 +182,9 @@ def kernel_again(
 ) -> Value:
     """The result of a kernel that needs no checks. None if it needs them; then nothing was done."""
     known = at.known
-    if type(known) is not KnownKernel or known.fn is not fn or not known.fits(types_of(args[1:]), frame.dims):
+    if type(known) is not KnownKernel or not known.is_of(fn, machine):
+        return None
+    if not known.fits(types_of(args[1:]), frame.dims):
         return None
     with np.errstate(all="ignore"):
         return known.value(args[1], machine.interrupt)
@@ -242,6 +249,7 @@ def remember_kernel(
         dims,
         tuple(map(frame.dims.get, dims)),
         fn,
+        machine.kernels.engine,
         tuple([(item.shape, item.dtype) for item in results]),
         type(value) is tuple,
         function,

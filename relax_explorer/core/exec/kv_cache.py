@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.faults import VmBuiltin, count, need, shape, tensor, wrong
+from relax_explorer.core.exec.faults import builtin, count, shape, tensor, wrong
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value, describe
 
-# -- cache rows ------------------------------------------------------------------------------------------------------
+# -- tables of rows --------------------------------------------------------------------------------------------------
 # Tables that grow by rows. A table never changes; adding rows makes another one, which shares the memory of the
 # first.
 
@@ -91,7 +91,7 @@ def empty_rows(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Rows:
     return Rows(_Memory(np.zeros(shape, dtype), 0), 0)
 
 
-# -- kv cache --------------------------------------------------------------------------------------------------------
+# -- simple caches ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,9 +122,9 @@ class KvCache(Stateful):
         return f"<kv cache of {rows.count} rows, {element} {rows.data.dtype.name} each>"
 
 
+@builtin("vm.builtin.attention_kv_cache_create", 3)
 def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A cache: first rows, reserved shape, number of rows in use (-1: all of the first ones)."""
-    need(machine, at, args, 3, "attention_kv_cache_create")
     first, reserved = tensor(machine, at, args[0]), shape(machine, at, args[1], "the reserved shape")
     used = count(machine, at, args[2], "init_fill_count", -1)
     if not reserved:
@@ -143,18 +143,18 @@ def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return cache
 
 
+@builtin("vm.builtin.attention_kv_cache_append", 2)
 def append(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Add rows: cache, rows. Returns the cache."""
-    need(machine, at, args, 2, "attention_kv_cache_append")
     cache, values = _cache(machine, at, args[0]), tensor(machine, at, args[1])
     _check_rows(machine, at, cache, values)
     cache.state = replace(cache.state, rows=cache.state.rows.added(values))
     return cache
 
 
+@builtin("vm.builtin.attention_kv_cache_update", 2)
 def update(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Replace all rows: cache, as many rows. Returns the cache."""
-    need(machine, at, args, 2, "attention_kv_cache_update")
     cache, values = _cache(machine, at, args[0]), tensor(machine, at, args[1])
     _check_rows(machine, at, cache, values)
     filled = cache.state.rows.count
@@ -164,18 +164,18 @@ def update(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return cache
 
 
+@builtin("vm.builtin.attention_kv_cache_view", 1)
 def view(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The rows as a tensor: cache, and its expected shape if it is known."""
-    need(machine, at, args, 1, "attention_kv_cache_view")
     data = _cache(machine, at, args[0]).state.rows.data
     if len(args) > 1 and tuple(shape(machine, at, args[1], "the shape of the view")) != data.shape:
         raise wrong(machine, at, f"the cache holds {describe(data)}, {describe(args[1])} is asked for")
     return data
 
 
+@builtin("vm.builtin.attention_kv_cache_array_popn", 2)
 def pop_rows(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Drop the last rows of caches: caches, number of rows."""
-    need(machine, at, args, 2, "attention_kv_cache_array_popn")
     caches, dropped = _caches(machine, at, args[0]), count(machine, at, args[1], "the number of rows")
     for cache in caches:
         if dropped > cache.state.rows.count:
@@ -186,17 +186,18 @@ def pop_rows(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return ()
 
 
+@builtin("vm.builtin.attention_kv_cache_array_clear", 1)
 def clear(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Drop all rows of caches."""
-    need(machine, at, args, 1, "attention_kv_cache_array_clear")
     for cache in _caches(machine, at, args[0]):
         cache.state = replace(cache.state, rows=cache.state.rows.first(0))
     return ()
 
 
+@builtin("vm.builtin.attention_kv_cache_window_override", 3)
+@builtin("vm.builtin.attention_kv_cache_window_override_with_sinks", 3)
 def window_override(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Add rows to a cache of limited size, whose oldest ones are overwritten: cache, rows, size, first rows to keep."""
-    need(machine, at, args, 3, "attention_kv_cache_window_override")
     cache, values = _cache(machine, at, args[0]), tensor(machine, at, args[1])
     most = count(machine, at, args[2], "max_cache_size")
     sinks = count(machine, at, args[3], "num_attention_sinks") if len(args) > 3 else 0
@@ -235,19 +236,7 @@ def _check_rows(machine: Running, at: Instruction, cache: KvCache, values: Value
         raise wrong(machine, at, f"{describe(values)} has no rows of shape {row}, which the cache holds")
 
 
-TABLE: dict[str, VmBuiltin] = {
-    "vm.builtin.attention_kv_cache_create": create,
-    "vm.builtin.attention_kv_cache_append": append,
-    "vm.builtin.attention_kv_cache_update": update,
-    "vm.builtin.attention_kv_cache_view": view,
-    "vm.builtin.attention_kv_cache_array_popn": pop_rows,
-    "vm.builtin.attention_kv_cache_array_clear": clear,
-    "vm.builtin.attention_kv_cache_window_override": window_override,
-    "vm.builtin.attention_kv_cache_window_override_with_sinks": window_override,
-}
-
-
-# -- cache attention -------------------------------------------------------------------------------------------------
+# -- attention -------------------------------------------------------------------------------------------------------
 # Attention of new tokens to the keys and values of a cache.
 
 

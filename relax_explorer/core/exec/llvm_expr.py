@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from relax_explorer.core.exec import loop_ir as loops
 
-# -- llvm values -----------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------------------------
 # Typed values of kernels in LLVM IR, with the arithmetic of `loop_ir`.
 #
 # Integers are signed numbers of 64 bits, except uint64. Narrow elements are widened when they are read.
@@ -243,7 +243,7 @@ def narrowed(
     return as_float(builder, FLOAT, Typed(DOUBLE, result))
 
 
-# -- llvm expr -------------------------------------------------------------------------------------------------------
+# -- expressions -----------------------------------------------------------------------------------------------------
 
 
 OUTSIDE, DIVISION, STOPPED, MEMORY, BEYOND, SIGNED_RESULT, UNSIGNED_RESULT, FLOAT_RESULT, ASSERTION = (

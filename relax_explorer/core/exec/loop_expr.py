@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import kernel_memory
 from relax_explorer.core.exec.loop_ir import (
     Apply,
@@ -35,6 +35,7 @@ from relax_explorer.core.exec.loop_ir import (
     Var,
     Whole,
 )
+from relax_explorer.core.exec.values import fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.ir.node import DEEP
@@ -129,8 +130,7 @@ class Expressions:
     def refuse(self, what: str, place: Any = None) -> Failure:
         """The failure for a part without translation."""
         where = place if getattr(place, "span", None) is not None else self.fn
-        text = f"{what} has no translation to numba"
-        return Failure(Diagnostic(codes.NO_KERNEL, text, (Label(where, "", True),), help=codes.NO_KERNEL.fix))
+        return fault(codes.NO_KERNEL, f"{what} has no translation to numba", where)
 
     def fact(self, holds: Callable[[Intervals], bool]) -> bool:
         """True if the text may rely on a fact: it holds for every sample."""

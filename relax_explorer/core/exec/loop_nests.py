@@ -147,7 +147,7 @@ def _moved(index: p.PrimExpr) -> p.PrimExpr:
     return index.a if type(index) is p.Add and isinstance(index.b, p.IntImm) else index
 
 
-# -- tir polls -------------------------------------------------------------------------------------------------------
+# -- polls -----------------------------------------------------------------------------------------------------------
 # Place the polls of a kernel, which check the stop flag: rare enough to cost nothing, frequent enough to stop in
 # milliseconds.
 
@@ -192,7 +192,7 @@ class Polls:
         return count
 
 
-# -- thread loops ----------------------------------------------------------------------------------------------------
+# -- threads of GPUs -------------------------------------------------------------------------------------------------
 # Loops over GPU threads, run as plain loops: one thread after the other.
 #
 # That is right unless a thread reads what another one writes meanwhile. Blocks of TensorIR mean sequential loops: a
@@ -269,7 +269,7 @@ def _behind_all(exprs: tuple[p.PrimExpr, ...], depends: _Depends) -> frozenset[p
     return frozenset().union(*[_behind(expr, depends) for expr in exprs])
 
 
-# -- parallel loop ---------------------------------------------------------------------------------------------------
+# -- parallel loops --------------------------------------------------------------------------------------------------
 # The loop of a PrimFunc whose iterations threads share, if that is proved to change nothing (`tir/independent`).
 #
 # Kernels of LLVM share the loops that the program calls parallel. Those of numba share serial ones, too.

@@ -312,7 +312,7 @@ def window(flat: Array, start: int, shape: tuple[int, ...]) -> Array:
     return flat[start : start + size].reshape(shape)
 
 
-# -- tir narrow ------------------------------------------------------------------------------------------------------
+# -- narrow floats ---------------------------------------------------------------------------------------------------
 # Casts to floats of 16 bits and fewer inside kernels, which compute such elements as float32.
 
 
@@ -330,7 +330,7 @@ def narrow(value: float, mantissa: int, least: int, most: float, beyond: float) 
     return np.float32(rounded if abs(rounded) <= most else math.copysign(beyond, value))
 
 
-# -- tir sorting -----------------------------------------------------------------------------------------------------
+# -- sorting ---------------------------------------------------------------------------------------------------------
 # The sorting functions of TVM's runtime, for kernels. They are stable, as in TVM (src/runtime/contrib/sort).
 #
 # They are loops over elements: numba compiles slices, fancy indices and `np.argsort` in five times as long.

@@ -14,13 +14,13 @@ from math import nan, prod
 from typing import Any
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.exec import kernel_memory, loop_nests
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_expr import DEEPEST, NOTE, Expressions, Site, element
 from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
 from relax_explorer.core.exec.loop_nests import exchange, is_filled_first, reduction_nest
-from relax_explorer.core.exec.values import MEMORY_LIMIT
+from relax_explorer.core.exec.values import MEMORY_LIMIT, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
@@ -461,7 +461,7 @@ _STATEMENTS: dict[type, Callable[[Translation, Any], None]] = {
 }
 
 
-# -- tir traps -------------------------------------------------------------------------------------------------------
+# -- traps -----------------------------------------------------------------------------------------------------------
 # Explain the error of a kernel: the statement, its line, the index, and the values of the loop variables.
 
 
@@ -525,7 +525,6 @@ def _place(site: Site) -> str:
 
 
 def _failed(fn: t.PrimFunc, code: Code, text: str, place: t.Stmt | None) -> Failure:
-    label = Label(fn if place is None or place.span is None else place, "", True)
     name = fn.attrs.get("global_symbol")
     message = f"kernel {name}: {text}" if name else text
-    return Failure(Diagnostic(code, message, (label,), help=code.fix))
+    return fault(code, message, fn if place is None or place.span is None else place)

@@ -53,6 +53,7 @@ from relax_explorer.core.exec.values import (
     as_parameters,
     bytes_of,
     describe,
+    fault,
     shape_value,
 )
 from relax_explorer.core.ir import expr as e
@@ -144,14 +145,7 @@ class Machine:
     ) -> None:
         """Begin a call: a new frame, whose result goes `into` a register."""
         if len(self.frames) >= DEPTH_LIMIT:
-            raise Failure(
-                Diagnostic(
-                    codes.DEPTH,
-                    f"{name} was called at a depth of {DEPTH_LIMIT}",
-                    (Label(binding or fn, "", True),),
-                    help=codes.DEPTH.fix,
-                )
-            )
+            raise fault(codes.DEPTH, f"{name} was called at a depth of {DEPTH_LIMIT}", binding or fn)
         frame = Frame(fn, name, dims)
         frame.into, frame.made_by = into, binding
         if self.is_mutable and frame.plan.constants:

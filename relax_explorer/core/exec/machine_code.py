@@ -54,7 +54,7 @@ def settle() -> None:
     llvm.set_option("", "--enable-if-conversion=false")
 
 
-# -- native ----------------------------------------------------------------------------------------------------------
+# -- LLVM ------------------------------------------------------------------------------------------------------------
 # Machine code of kernels by LLVM: optimized, loaded into this process, and kept as object files.
 
 
@@ -192,7 +192,7 @@ def _error(status: int) -> Exception:
     return AssertionError(status - ASSERTION) if status >= ASSERTION else _ERRORS[status]()
 
 
-# -- tir text --------------------------------------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------------------------------------
 # The loops of kernels with their machine code. PrimFuncs with equal loops share it, in memory and on disk.
 #
 # Names, attributes and annotations of a PrimFunc do not enter its loops. So the stages of a build compile most

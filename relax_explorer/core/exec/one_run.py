@@ -49,7 +49,7 @@ def run(
     return to_python(returned(machine, function, machine.run()))
 
 
-# -- binding times ---------------------------------------------------------------------------------------------------
+# -- times of bindings -----------------------------------------------------------------------------------------------
 # The times of the bindings of a run: measured without recording, kernels compiled apart.
 
 

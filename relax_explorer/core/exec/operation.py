@@ -41,7 +41,7 @@ from relax_explorer.core.ops.kit.element_loops import compiling
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.syntax.python_tree import operand_spans
 
-# -- fitting ---------------------------------------------------------------------------------------------------------
+# -- types of results ------------------------------------------------------------------------------------------------
 # Checks operands with the operator's inference rule, using the actual lengths, ranks and dtypes of a run.
 #
 # Constraints that inference could not decide for symbols are decided here, with the same messages, before the

@@ -9,11 +9,9 @@ import numpy as np
 
 from relax_explorer.core.exec.faults import (
     Refused,
-    VmBuiltin,
+    builtin,
     count,
-    explained,
     guarded,
-    need,
     number,
     shape,
     tensor,
@@ -28,6 +26,8 @@ from relax_explorer.core.exec.values import Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 
+_CACHE = "vm.builtin.attention_kv_cache_"
+
 _KERNELS = 13
 """The number of arguments of the creation before its kernels."""
 _ROTATE = -4
@@ -37,9 +37,9 @@ _USUAL_WINDOW = 1024
 """The window of sliding layers, if the sizes of the cache don't tell it."""
 
 
+@builtin("vm.builtin.paged_attention_kv_cache_create", _KERNELS + 4)
 def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A cache: sizes, layers, heads, heads of keys, sizes of heads, kinds of attention, rotation, dtype, kernels."""
-    need(machine, at, args, _KERNELS + 4, "paged_attention_kv_cache_create")
     sizes = shape(machine, at, args[0], "the sizes of the cache")
     if len(sizes) not in (5, 6) or min(sizes[:4]) < 1:
         text = "5 or 6 sizes are needed: batch, tokens, chunk, page (each above 0), window"
@@ -119,9 +119,9 @@ def _rotate(machine: Running, at: Instruction, value: Value) -> PrimFunc:
 # -- attention --------------------------------------------------------------------------------------------------------
 
 
+@builtin(_CACHE + "attention_with_fused_qkv", 5)
 def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Attention of new tokens to their sequences: cache, layer, scale, queries and keys and values in one, result."""
-    need(machine, at, args, 5, "attention_with_fused_qkv")
     cache, layer = cache_of(machine, at, args[0]), layer_of(machine, at, args)
     scale = number(machine, at, args[2], "the scale")
     fused, out = tensor(machine, at, args[3]), tensor(machine, at, args[4])
@@ -145,12 +145,12 @@ def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return ()
 
 
+@builtin(_CACHE + "attention_with_shared_kv", 7)
 def attend_shared(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Attention to the keys of another layer, which ran before: cache, layer, scale, queries, new keys, new values, result.
 
     Passes of one token for each sequence read the new keys and values from the layer, as TVM does.
     """
-    need(machine, at, args, 7, "attention_with_shared_kv")
     cache, layer = cache_of(machine, at, args[0]), layer_of(machine, at, args)
     scale, layout, parts = number(machine, at, args[2], "the scale"), cache.layout, cache.forward.parts
     if layout.latent[layer] or layout.rope == INLINE_ROPE:
@@ -229,9 +229,9 @@ def _turned_keys(machine: Running, at: Instruction, layout: Layout, keys: Array)
 # -- windows and trees -------------------------------------------------------------------------------------------------
 
 
+@builtin(_CACHE + "enable_sliding_window_for_seq", 4)
 def enable_window(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Let a sequence keep its last tokens only: cache, number, how many tokens, how many of them are its first ones."""
-    need(machine, at, args, 4, "attention_kv_cache_enable_sliding_window_for_seq")
     cache, name = cache_of(machine, at, args[0]), sequence_name(machine, at, args[1])
     size = count(machine, at, args[2], "the size of the window", 1)
     sinks = count(machine, at, args[3], "the number of first tokens (sinks)")
@@ -241,9 +241,9 @@ def enable_window(machine: Running, at: Instruction, args: list[Value]) -> Value
     return ()
 
 
+@builtin(_CACHE + "commit_accepted_token_tree_nodes", 3)
 def commit_trees(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """End trees of tokens: cache, sequences, for each one the last accepted token of its tree (-1: none)."""
-    need(machine, at, args, 3, "attention_kv_cache_commit_accepted_token_tree_nodes")
     names = numbers(machine, at, args[1], "the sequences")
     leaves = numbers(machine, at, args[2], "the accepted tokens")
     cache_of(machine, at, args[0]).commit(names, leaves)
@@ -253,39 +253,39 @@ def commit_trees(machine: Running, at: Instruction, args: list[Value]) -> Value:
 # -- questions --------------------------------------------------------------------------------------------------------
 
 
+@builtin(_CACHE + "get_query_positions", 1)
 def query_positions(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The position of each new token in its sequence."""
-    need(machine, at, args, 1, "get_query_positions")
     return cache_of(machine, at, args[0]).forward.positions
 
 
+@builtin(_CACHE + "get_total_sequence_length", 1)
 def total_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of tokens of all sequences."""
-    need(machine, at, args, 1, "get_total_sequence_length")
     return cache_of(machine, at, args[0]).total
 
 
+@builtin(_CACHE + "get_sequence_length", 2)
 def sequence_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of tokens of a sequence: cache, number."""
-    need(machine, at, args, 2, "get_sequence_length")
     return cache_of(machine, at, args[0]).sequence(sequence_name(machine, at, args[1])).length
 
 
+@builtin(_CACHE + "get_num_available_pages", 1)
 def free_pages(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of free pages."""
-    need(machine, at, args, 1, "get_num_available_pages")
     return cache_of(machine, at, args[0]).free
 
 
+@builtin(_CACHE + "empty", 1)
 def is_empty(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """True if there are no sequences."""
-    need(machine, at, args, 1, "attention_kv_cache_empty")
     return not cache_of(machine, at, args[0]).state.sequences
 
 
+@builtin(_CACHE + "debug_get_kv", 6)
 def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Copy stored keys and values: cache, sequence, first token, end, keys and values of shape (layers, tokens, heads, size)."""
-    need(machine, at, args, 6, "attention_kv_cache_debug_get_kv")
     cache = cache_of(machine, at, args[0])
     if any(cache.layout.latent):
         raise wrong(machine, at, "a layer of the cache has latent attention; use debug_get_kv_mla")
@@ -306,25 +306,6 @@ def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return ()
 
 
-_CACHE = "vm.builtin.attention_kv_cache_"
-TABLE: dict[str, VmBuiltin] = {
-    name: explained(builtin)
-    for name, builtin in {
-        "vm.builtin.paged_attention_kv_cache_create": create,
-        _CACHE + "attention_with_fused_qkv": attend,
-        _CACHE + "attention_with_shared_kv": attend_shared,
-        _CACHE + "enable_sliding_window_for_seq": enable_window,
-        _CACHE + "commit_accepted_token_tree_nodes": commit_trees,
-        _CACHE + "get_query_positions": query_positions,
-        _CACHE + "get_total_sequence_length": total_length,
-        _CACHE + "get_sequence_length": sequence_length,
-        _CACHE + "get_num_available_pages": free_pages,
-        _CACHE + "empty": is_empty,
-        _CACHE + "debug_get_kv": debug_get_kv,
-    }.items()
-}
-
-
 # -- latent builtins -------------------------------------------------------------------------------------------------
 # The builtins of latent attention (MLA): a cache keeps one compressed vector for each token, which holds keys and
 # values.
@@ -337,18 +318,18 @@ _UNSEEN = -5e4
 """The logarithm of the sum of weights of a token that sees nothing, in TVM."""
 
 
+@builtin(_CACHE + "append_mla_kv", 3)
 def append(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Store the vectors of new tokens: cache, layer, vectors. Returns the cache."""
-    need(machine, at, args, 3, "append_mla_kv")
     cache, layer = _latent(machine, at, args, "append_mla_kv")
     data = _checked(machine, at, cache, args[2], (cache.forward.count, cache.layout.key_size))
     cache.store(layer, data[:, None, :], data[:, None, :0])
     return cache
 
 
+@builtin(_CACHE + "self_attention", 8)
 def self_attention(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Causal attention of new tokens to each other: cache, layer, scale, queries, keys, values, result, log2 of sums."""
-    need(machine, at, args, 8, "self_attention")
     cache, _ = _latent(machine, at, args, "self_attention")
     scale, total = number(machine, at, args[2], "the scale"), cache.forward.count
     queries, keys, values = (tensor(machine, at, arg) for arg in args[3:6])
@@ -371,12 +352,12 @@ def self_attention(machine: Running, at: Instruction, args: list[Value]) -> Valu
     return ()
 
 
+@builtin(_CACHE + "cross_attention", 6)
 def cross_attention(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Attention of new tokens to the cache: cache, layer, scale, queries, result, log2 of sums.
 
     The cache holds the tokens of earlier passes, and in a pass with one token for each sequence the new ones, too.
     """
-    need(machine, at, args, 6, "cross_attention")
     cache, layer = _latent(machine, at, args, "cross_attention")
     scale, layout, parts = number(machine, at, args[2], "the scale"), cache.layout, cache.forward.parts
     lengths = (cache.forward.count, layout.heads)
@@ -402,9 +383,9 @@ def cross_attention(machine: Running, at: Instruction, args: list[Value]) -> Val
     return ()
 
 
+@builtin(_CACHE + "merge_attn_output_inplace", 5)
 def merge(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Join two attentions: cache, result and log2 of sums of the first, then of the second. The first is overwritten."""
-    need(machine, at, args, 5, "merge_attn_output_inplace")
     if not any(cache_of(machine, at, args[0]).layout.latent):
         raise wrong(machine, at, "merge_attn_output_inplace needs a cache with latent attention")
     one, one_logs, other, other_logs = (tensor(machine, at, arg) for arg in args[1:5])
@@ -419,9 +400,9 @@ def merge(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return one, one_logs
 
 
+@builtin(_CACHE + "debug_get_kv_mla", 5)
 def debug_get(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Copy stored vectors: cache, sequence, first token, end, vectors of shape (layers, tokens, size)."""
-    need(machine, at, args, 5, "attention_kv_cache_debug_get_kv_mla")
     cache = cache_of(machine, at, args[0])
     layout = cache.layout
     if not all(layout.latent):
@@ -464,12 +445,3 @@ def _logs(machine: Running, at: Instruction, value: Value, lengths: tuple[int, .
     if given.shape != lengths or given.dtype != np.float32:
         raise wrong(machine, at, f"{describe(given)} is given, {lengths} of float32 is needed")
     return given
-
-
-LATENT: dict[str, VmBuiltin] = {
-    _CACHE + "append_mla_kv": explained(append),
-    _CACHE + "self_attention": explained(self_attention),
-    _CACHE + "cross_attention": explained(cross_attention),
-    _CACHE + "merge_attn_output_inplace": explained(merge),
-    _CACHE + "debug_get_kv_mla": explained(debug_get),
-}

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.kernel_memory import HEAD
 from relax_explorer.core.exec.loop_expr import Site, narrow_form, reinterprets
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.ops.machine.inspect import NDIM, SHAPE, STRIDES
@@ -83,8 +83,7 @@ class Values:
     def refuse(self, what: str, place: t.Stmt | None = None) -> Failure:
         """The failure for a part that can't be evaluated."""
         where = place if getattr(place, "span", None) is not None else self.fn
-        text = f"{what} can't be evaluated"
-        return Failure(Diagnostic(codes.NO_KERNEL, text, (Label(where, "", True),), help=codes.NO_KERNEL.fix))
+        return fault(codes.NO_KERNEL, f"{what} can't be evaluated", where)
 
     def stop(
         self, kind: str, value: int, bound: int = 0, buffer: Buffer | None = None, axis: int = 0

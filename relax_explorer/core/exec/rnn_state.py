@@ -11,12 +11,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from relax_explorer.core.exec.faults import Refused, VmBuiltin, count, explained, need, tensor, wrong
+from relax_explorer.core.exec.faults import Refused, builtin, count, tensor, wrong
 from relax_explorer.core.exec.kv_cache import Array
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value, describe
+
+_RNN = "vm.builtin.rnn_state_"
 
 _Item = TypeVar("_Item")
 Slot = tuple[tuple[Array, ...], ...]
@@ -209,9 +211,9 @@ def _with(items: tuple[_Item, ...], place: int, item: _Item) -> tuple[_Item, ...
     return (*items[:place], item, *items[place + 1 :])
 
 
+@builtin(_RNN + "create", 6)
 def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A state: layers, sequences, history, kernels that read and write, first value of each state of a layer."""
-    need(machine, at, args, 6, "rnn_state_create")
     names = ("the layers", "the sequences", "the history")
     layers, sequences, history = [
         count(machine, at, value, name, 1) for value, name in zip(args[:3], names, strict=True)
@@ -230,9 +232,9 @@ def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return RnnState(Sizes(layers, sequences, history, values))
 
 
+@builtin(_RNN + "get", 4)
 def get(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Copy the current value of a state for the sequences of a pass: state, layer, index, result."""
-    need(machine, at, args, 4, "rnn_state_get")
     state, layer, index = _place(machine, at, args)
     names = state.forward.names
     target = _checked(machine, at, state, index, args[3])
@@ -240,17 +242,17 @@ def get(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return ()
 
 
+@builtin(_RNN + "set", 4)
 def set_(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Set the next value of a state for the sequences of a pass: state, layer, index, values. Returns the state."""
-    need(machine, at, args, 4, "rnn_state_set")
     state, layer, index = _place(machine, at, args)
     state.set(layer, index, _checked(machine, at, state, index, args[3]))
     return state
 
 
+@builtin(_RNN + "debug_get", 4)
 def debug_get(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The current value of a state: state, layer, index, sequence."""
-    need(machine, at, args, 4, "rnn_state_debug_get")
     state, layer, index = _place(machine, at, args)
     if isinstance(args[3], bool) or not isinstance(args[3], (int, np.integer)):
         raise wrong(machine, at, f"a sequence has a number, this is {describe(args[3])}")
@@ -283,12 +285,3 @@ def _checked(machine: Running, at: Instruction, state: RnnState, index: int, val
     if given.shape != lengths or given.dtype != first.dtype:
         raise wrong(machine, at, f"{describe(given)} is given, {lengths} of {first.dtype.name} is needed")
     return given
-
-
-_RNN = "vm.builtin.rnn_state_"
-TABLE: dict[str, VmBuiltin] = {
-    _RNN + "create": create,
-    _RNN + "get": explained(get),
-    _RNN + "set": explained(set_),
-    _RNN + "debug_get": explained(debug_get),
-}

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from relax_explorer.core.exec.faults import (
-    VmBuiltin,
+    builtin,
     count,
-    explained,
     float_tensor,
-    need,
     number,
     shape,
     tensor,
@@ -22,24 +20,26 @@ from relax_explorer.core.exec.rnn_state import RnnState
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, Shape, Value, describe
 
+_STATE = "vm.builtin.kv_state_"
 
+
+@builtin(_STATE + "add_sequence", 2)
 def add_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Add an empty sequence: cache, number."""
-    need(machine, at, args, 2, "kv_state_add_sequence")
     _state(machine, at, args[0]).add(sequence_name(machine, at, args[1]))
     return ()
 
 
+@builtin(_STATE + "remove_sequence", 2)
 def remove_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Remove a sequence: cache, number."""
-    need(machine, at, args, 2, "kv_state_remove_sequence")
     _state(machine, at, args[0]).remove(sequence_name(machine, at, args[1]))
     return ()
 
 
+@builtin(_STATE + "fork_sequence", 3)
 def fork_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Add a sequence with the first tokens of another one: cache, other, new number, number of tokens (-1: all)."""
-    need(machine, at, args, 3, "kv_state_fork_sequence")
     position = count(machine, at, args[3], "the position", -1) if len(args) > 3 else -1
     _state(machine, at, args[0]).fork(
         sequence_name(machine, at, args[1]), sequence_name(machine, at, args[2]), position
@@ -47,24 +47,24 @@ def fork_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value
     return ()
 
 
+@builtin(_STATE + "popn", 3)
 def pop_tokens(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Drop the last tokens of a sequence: cache, number, how many."""
-    need(machine, at, args, 3, "kv_state_popn")
     dropped = count(machine, at, args[2], "the number of tokens")
     _state(machine, at, args[0]).pop(sequence_name(machine, at, args[1]), dropped)
     return ()
 
 
+@builtin(_STATE + "clear", 1)
 def clear(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Remove all sequences."""
-    need(machine, at, args, 1, "kv_state_clear")
     _state(machine, at, args[0]).clear()
     return ()
 
 
+@builtin(_STATE + "begin_forward", 3)
 def begin_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Begin a forward pass: cache, sequences, numbers of new tokens, parents of the tokens if they form trees."""
-    need(machine, at, args, 3, "kv_state_begin_forward")
     added = shape(machine, at, args[2], "the numbers of tokens")
     parents = None
     if len(args) > 3 and args[3] is not NULL:
@@ -74,9 +74,9 @@ def begin_forward(machine: Running, at: Instruction, args: list[Value]) -> Value
     return ()
 
 
+@builtin(_STATE + "end_forward", 1)
 def end_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """End the forward pass."""
-    need(machine, at, args, 1, "kv_state_end_forward")
     _state(machine, at, args[0]).end()
     return ()
 
@@ -117,21 +117,6 @@ def numbers(machine: Running, at: Instruction, value: Value, what: str) -> tuple
     return tuple(value)
 
 
-_STATE = "vm.builtin.kv_state_"
-TABLE: dict[str, VmBuiltin] = {
-    name: explained(builtin)
-    for name, builtin in {
-        _STATE + "add_sequence": add_sequence,
-        _STATE + "remove_sequence": remove_sequence,
-        _STATE + "fork_sequence": fork_sequence,
-        _STATE + "popn": pop_tokens,
-        _STATE + "clear": clear,
-        _STATE + "begin_forward": begin_forward,
-        _STATE + "end_forward": end_forward,
-    }.items()
-}
-
-
 # -- token choice ----------------------------------------------------------------------------------------------------
 # The builtins that choose the next token of a language model: penalties, softmax, top-p and multinomial sampling.
 #
@@ -142,9 +127,9 @@ COLDEST = 1e-6
 """Below this temperature the most likely token is chosen."""
 
 
+@builtin("vm.builtin.sample_top_p_from_logits", 4)
 def sample_top_p_from_logits(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The chosen token: logits, temperature, share of the likeliest tokens, random number."""
-    need(machine, at, args, 4, "sample_top_p_from_logits")
     logits = _row(machine, at, args[0], "the logits")
     temperature = number(machine, at, args[1], "the temperature")
     order = np.argsort(-logits, kind="stable")
@@ -156,9 +141,9 @@ def sample_top_p_from_logits(machine: Running, at: Instruction, args: list[Value
     return _choose(machine, at, order, weights / weights.sum(dtype=np.float32), args[2], args[3])
 
 
+@builtin("vm.builtin.sample_top_p_from_prob", 3)
 def sample_top_p_from_prob(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The chosen token: probabilities, share of the likeliest tokens, random number."""
-    need(machine, at, args, 3, "sample_top_p_from_prob")
     chances = _row(machine, at, args[0], "the probabilities")
     if not (chances >= 0).all():
         raise wrong(machine, at, "a probability is negative or NaN")
@@ -177,9 +162,9 @@ def _choose(
     return int(order[min(place, kept - 1)])
 
 
+@builtin("vm.builtin.multinomial_from_uniform", 2)
 def multinomial_from_uniform(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The chosen token of each row: probabilities, random numbers of shape (rows, 1)."""
-    need(machine, at, args, 2, "multinomial_from_uniform")
     chances = float_tensor(machine, at, args[0], "the probabilities")
     random = float_tensor(machine, at, args[1], "the random numbers")
     if chances.ndim != 2 or random.shape != (len(chances), 1):
@@ -190,9 +175,9 @@ def multinomial_from_uniform(machine: Running, at: Instruction, args: list[Value
     return np.minimum(places, chances.shape[1] - 1).astype(np.int64)
 
 
+@builtin("vm.builtin.apply_softmax_with_temperature", 2)
 def apply_softmax_with_temperature(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Turn logits into probabilities, in place: logits, temperature."""
-    need(machine, at, args, 2, "apply_softmax_with_temperature")
     logits = _row(machine, at, args[0], "the logits")
     temperature = number(machine, at, args[1], "the temperature")
     if not temperature > 0:
@@ -202,9 +187,9 @@ def apply_softmax_with_temperature(machine: Running, at: Instruction, args: list
     return ()
 
 
+@builtin("vm.builtin.apply_repetition_penalty", 3)
 def apply_repetition_penalty(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Make tokens less likely, in place, once each: logits, tokens, penalty."""
-    need(machine, at, args, 3, "apply_repetition_penalty")
     logits = _row(machine, at, args[0], "the logits")
     tokens = np.unique(_tokens(machine, at, args[1], logits.size))
     penalty = number(machine, at, args[2], "the penalty")
@@ -216,9 +201,9 @@ def apply_repetition_penalty(machine: Running, at: Instruction, args: list[Value
     return ()
 
 
+@builtin("vm.builtin.apply_presence_and_frequency_penalty", 5)
 def apply_presence_and_frequency_penalty(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Make tokens less likely, in place: logits, tokens, how often each occurred, penalty once, penalty each time."""
-    need(machine, at, args, 5, "apply_presence_and_frequency_penalty")
     logits = _row(machine, at, args[0], "the logits")
     tokens, counts = _tokens(machine, at, args[1], logits.size), tensor(machine, at, args[2]).reshape(-1)
     if len(tokens) != len(counts):
@@ -250,13 +235,3 @@ def _tokens(machine: Running, at: Instruction, value: Value, most: int) -> Array
     if tokens.dtype.kind not in "iu" or (tokens.size and not (tokens.min() >= 0 and tokens.max() < most)):
         raise wrong(machine, at, f"the tokens must be whole numbers below {most}")
     return tokens
-
-
-CHOICES: dict[str, VmBuiltin] = {
-    "vm.builtin.sample_top_p_from_logits": sample_top_p_from_logits,
-    "vm.builtin.sample_top_p_from_prob": sample_top_p_from_prob,
-    "vm.builtin.multinomial_from_uniform": multinomial_from_uniform,
-    "vm.builtin.apply_softmax_with_temperature": apply_softmax_with_temperature,
-    "vm.builtin.apply_repetition_penalty": apply_repetition_penalty,
-    "vm.builtin.apply_presence_and_frequency_penalty": apply_presence_and_frequency_penalty,
-}

@@ -28,7 +28,6 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.ops.kit.element_loops import compiling
-from relax_explorer.core.tir.stmt import PrimFunc
 
 FEWEST = 4  # calls; a shorter trace is not worth its checks
 RUNS_BEFORE = 2  # rows take as long to make as some runs
@@ -54,7 +53,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     outside: dict[int, Any] = field(default_factory=dict)
     lengths: dict[p.PrimVar, int | None] = field(default_factory=dict)
-    kernels: dict[str, PrimFunc] = field(default_factory=dict)
+    kernels: dict[str, KnownKernel] = field(default_factory=dict)
     parts: dict[int, Part] = field(default_factory=dict)  # by the number of their first step
     runs: int = 0  # to the end
     is_cut: bool = False  # after MOST instructions
@@ -68,7 +67,7 @@ class Trace:
             if found != types:
                 return False
         return all([dims.get(var) == length for var, length in self.lengths.items()]) and all(
-            [functions.get(name) is fn for name, fn in self.kernels.items()]
+            [known.is_of(functions.get(name), machine) for name, known in self.kernels.items()]
         )
 
     def run(self, machine: Running, frame: Frame) -> bool:
@@ -209,7 +208,9 @@ class _Builder:
             return None
         self.trace.lengths.update(zip(known.dims, known.lengths, strict=True))
         if type(known) is KnownKernel:
-            self.trace.kernels[self.frame.registers[at.args[0]].name] = known.fn
+            if known.engine != self.machine.kernels.engine:
+                return None
+            self.trace.kernels[self.frame.registers[at.args[0]].name] = known
             results = tuple([item for type_ in known.types for item in type_])
             self.inside[at.target] = (results,) if known.is_tuple else results
             return Step(at, known=known)

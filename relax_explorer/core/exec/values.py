@@ -202,9 +202,9 @@ def shape_value(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tu
         try:
             number = dim.value if type(dim) is p.IntImm else evaluate(dim, dims)
         except Undefined as problem:
-            raise _failure(problem.code, str(problem), place) from None
+            raise fault(problem.code, str(problem), place) from None
         if number is None:
-            raise _failure(codes.SHAPE_CHECK, f"the dimension {dim} has no value here", place)
+            raise fault(codes.SHAPE_CHECK, f"the dimension {dim} has no value here", place)
         numbers.append(int(number))
     return tuple(numbers)
 
@@ -214,7 +214,7 @@ def lengths(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tuple[
     numbers = shape_value(values, dims, place)
     text = negative_dimension(numbers, values)
     if text:
-        raise _failure(codes.SHAPE_CHECK, text, place)
+        raise fault(codes.SHAPE_CHECK, text, place)
     return numbers
 
 
@@ -227,8 +227,10 @@ def negative_dimension(numbers: tuple[int, ...], values: tuple[p.PrimExpr, ...] 
     return ""
 
 
-def _failure(code: Code, text: str, place: Any) -> Failure:
-    return Failure(Diagnostic(code, text, (Label(place, "", True),), help=code.fix))
+def fault(code: Code, text: str, place: object = None, hint: str = "") -> Failure:
+    """The failure of a program at a place, with the usual help of its code unless there is a better hint."""
+    labels = () if place is None else (Label(place, "", True),)
+    return Failure(Diagnostic(code, text, labels, help=hint or code.fix))
 
 
 def as_argument(value: Value, info: s.StructInfo | None) -> Value:
@@ -312,7 +314,7 @@ def _array(value: Value, element_dtype: DType | None) -> np.ndarray[Any, Any]:
 def _unfit(value: Value, element_dtype: DType | None, reason: str) -> Failure:
     given = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:60]}…"
     text = f"{given} does not fit {element_dtype or 'a tensor'}: {reason}"
-    return Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix))
+    return fault(codes.WRONG_INPUT, text)
 
 
 def _are_lengths(value: Value) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from relax_explorer.core.exec import faults, kv_cache, paged_builtins, rnn_state, sequence_builtins
-from relax_explorer.core.exec.faults import VmBuiltin, need, tensor, wrong
+from relax_explorer.core.exec.faults import builtin, tensor, wrong
 from relax_explorer.core.exec.memory import new_storage, tensor_in
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
@@ -25,15 +25,15 @@ IMMEDIATE, LOADED = 0, 1
 EQUAL_TO_NUMBER, STORED, IGNORED, EQUAL_TO_HEAP = 0, 1, 2, 3
 
 
+@builtin("vm.builtin.alloc_shape_heap", 1)
 def alloc_shape_heap(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Allocate the heap of lengths, a vector of int64."""
-    need(machine, at, args, 1, "alloc_shape_heap")
     return np.zeros(int(args[0]), np.int64)
 
 
+@builtin("vm.builtin.match_shape", 3)
 def match_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Compare or store each length of a tensor or shape: value, heap, count, (action, number) for each, context."""
-    need(machine, at, args, 3, "match_shape")
     value, heap, count, *rules = args
     lengths = value.shape if isinstance(value, np.ndarray) else value
     if not isinstance(lengths, tuple):
@@ -49,9 +49,9 @@ def match_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return ()
 
 
+@builtin("vm.builtin.match_prim_value", 4)
 def match_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Compare or store a scalar: value, heap, action, number, context."""
-    need(machine, at, args, 4, "match_prim_value")
     value, heap, *rule = args
     _match(machine, at, f"the scalar {value}", int(value), heap, rule[:2], rule[-1])
     return ()
@@ -77,9 +77,9 @@ def _match(
         raise wrong(machine, at, f"{code} is not an action of match_shape")
 
 
+@builtin("vm.builtin.make_shape", 2)
 def make_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Make a shape of immediate lengths and lengths in the heap: heap, count, (source, number) for each."""
-    need(machine, at, args, 2, "make_shape")
     heap, count, *entries = args
     if len(entries) != 2 * count:
         raise wrong(
@@ -90,9 +90,9 @@ def make_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     )
 
 
+@builtin("vm.builtin.make_prim_value", 3)
 def make_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """An immediate number, or an entry of the heap: heap, source, number."""
-    need(machine, at, args, 3, "make_prim_value")
     return _loaded(*args[:3])
 
 
@@ -100,9 +100,9 @@ def _loaded(heap: Value, code: int, number: int) -> int:
     return int(heap[number]) if code == LOADED else int(number)
 
 
+@builtin("vm.builtin.check_tensor_info", 3)
 def check_tensor_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a tensor of a rank (-1: any) and dtype (null: any)."""
-    need(machine, at, args, 3, "check_tensor_info")
     value, ndim, *options = args
     dtype = options[0] if isinstance(options[0], DType) else None
     if not isinstance(value, np.ndarray):
@@ -114,9 +114,9 @@ def check_tensor_info(machine: Running, at: Instruction, args: list[Value]) -> V
     return ()
 
 
+@builtin("vm.builtin.check_shape_info", 2)
 def check_shape_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a shape of a number of lengths (-1: any)."""
-    need(machine, at, args, 2, "check_shape_info")
     value, ndim, *context = args
     if not isinstance(value, Shape) or ndim not in (-1, len(value)):
         expected = "a shape" if ndim == -1 else f"a shape of {ndim} lengths"
@@ -124,9 +124,9 @@ def check_shape_info(machine: Running, at: Instruction, args: list[Value]) -> Va
     return ()
 
 
+@builtin("vm.builtin.check_prim_value_info", 2)
 def check_prim_value_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a scalar of a dtype."""
-    need(machine, at, args, 2, "check_prim_value_info")
     value, dtype, *context = args
     scalar = isinstance(value, (bool, int, float, np.generic))
     if not scalar or (isinstance(dtype, DType) and scalar_dtype(value, dtype) is not dtype):
@@ -136,9 +136,9 @@ def check_prim_value_info(machine: Running, at: Instruction, args: list[Value]) 
     return ()
 
 
+@builtin("vm.builtin.check_tuple_info", 2)
 def check_tuple_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a tuple of a number of fields."""
-    need(machine, at, args, 2, "check_tuple_info")
     value, count, *context = args
     if not isinstance(value, tuple) or isinstance(value, Shape) or len(value) != count:
         raise wrong(
@@ -147,26 +147,26 @@ def check_tuple_info(machine: Running, at: Instruction, args: list[Value]) -> Va
     return ()
 
 
+@builtin("vm.builtin.check_func_info", 1)
 def check_func_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a function."""
-    need(machine, at, args, 1, "check_func_info")
     value, *context = args
     if not isinstance(value, (Closure, Lifted, e.GlobalVar, e.ExternFunc)) and not callable(value):
         raise wrong(machine, at, f"{describe(value)} is not a function", context[-1] if context else "")
     return ()
 
 
+@builtin("vm.builtin.check_string_info", 1)
 def check_string_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a string."""
-    need(machine, at, args, 1, "check_string_info")
     if not isinstance(args[0], str):
         raise wrong(machine, at, f"{describe(args[0])} is not a string", args[-1])
     return ()
 
 
+@builtin("vm.builtin.reshape", 2)
 def reshape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The tensor in another shape, with the same memory."""
-    need(machine, at, args, 2, "reshape")
     value = tensor(machine, at, args[0])
     lengths = tuple(args[1])
     if min(lengths, default=0) < 0 or int(np.prod(lengths, dtype=object)) != value.size:
@@ -174,71 +174,75 @@ def reshape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return value.reshape(lengths)
 
 
+@builtin("vm.builtin.shape_of", 1)
 def shape_of(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The shape of a tensor."""
-    need(machine, at, args, 1, "shape_of")
     return Shape(tensor(machine, at, args[0]).shape)
 
 
+@builtin("vm.builtin.tensor_to_shape", 1)
 def tensor_to_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A vector of integers as a shape."""
-    need(machine, at, args, 1, "tensor_to_shape")
     return Shape(int(n) for n in tensor(machine, at, args[0]).reshape(-1))
 
 
+@builtin("relax.run.shape_to_tensor", 1)
 def shape_to_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A shape as a vector."""
-    need(machine, at, args, 1, "shape_to_tensor")
     return np.asarray(args[0], np.int64)
 
 
+@builtin("runtime.TVMTensorCreateView", 4)
 def create_view(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A view: tensor, shape, dtype, offset in bytes."""
-    need(machine, at, args, 4, "TVMTensorCreateView")
     value, shape, dtype, offset = args[:4]
     return view_of(tensor(machine, at, value), tuple(shape), np.dtype(dtype.to_numpy()), int(offset))
 
 
+@builtin("vm.builtin.ensure_zero_offset", 1)
 def ensure_zero_offset(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The tensor, copied if it has an offset in its memory."""
-    need(machine, at, args, 1, "ensure_zero_offset")
     return EnsureZeroOffset.evaluate(args[0])
 
 
+@builtin("vm.builtin.null_value")
 def null_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The null object."""
     return NULL
 
 
+@builtin("vm.builtin.copy", 1)
+@builtin("vm.builtin.to_device", 1)
 def first(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The value itself, because there is only one device."""
-    need(machine, at, args, 1, "the builtin")
     return args[0]
 
 
+@builtin("vm.builtin.make_tuple")
 def make_tuple(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A tuple of the arguments."""
     return tuple(args)
 
 
+@builtin("vm.builtin.tuple_getitem", 2)
 def tuple_getitem(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A field of a tuple."""
-    need(machine, at, args, 2, "tuple_getitem")
     source, index = args[:2]
     if not isinstance(source, tuple) or not 0 <= index < len(source):
         raise wrong(machine, at, f"{describe(source)} has no field {index}")
     return source[index]
 
 
+@builtin("vm.builtin.tuple_reset_item")
 def tuple_reset_item(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The end of a field of a tuple, which TVM sets to null. Here it stays, because one can go back."""
     tuple_getitem(machine, at, args)
     return ()
 
 
+@builtin("vm.builtin.invoke_debug_func", 3)
 def invoke_debug_func(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Call a packed function with a source line and arguments: null, its name, line, arguments. Returns null."""
-    need(machine, at, args, 3, "invoke_debug_func")
     effect, name, *rest = args
     if effect is not NULL:
         raise wrong(machine, at, f"the first argument must be null, this is {describe(effect)}")
@@ -250,78 +254,43 @@ def invoke_debug_func(machine: Running, at: Instruction, args: list[Value]) -> V
     return effect
 
 
+@builtin("vm.builtin.debug_print", 2)
 def debug_print(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Print a tensor: source line, tensor."""
-    need(machine, at, args, 2, "debug_print")
     value = tensor(machine, at, args[1])
     machine.output.append(f"{args[0]}: shape = {value.shape}, dtype = {value.dtype}, data =\n{value}")
     return ()
 
 
+@builtin("vm.builtin.read_if_cond", 1)
 def read_if_cond(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A scalar bool as a number: 0 or 1."""
-    need(machine, at, args, 1, "read_if_cond")
     value = args[0]
     if isinstance(value, np.ndarray) and value.ndim:
         raise wrong(machine, at, f"the condition is {describe(value)}, not one bool")
     return int(bool(value))
 
 
+@builtin("vm.builtin.make_closure", 1)
 def make_closure(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A function of the module by name, with its captured values."""
-    need(machine, at, args, 1, "make_closure")
     function = args[0] if isinstance(args[0], e.GlobalVar) else e.GlobalVar(str(args[0]), None, None)
     return Lifted(function, tuple(args[1:]))
 
 
+@builtin("vm.builtin.alloc_storage", 3)
 def alloc_storage(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A storage: shape, device, dtype, scope."""
-    need(machine, at, args, 3, "alloc_storage")
     return new_storage(machine, at, args[0], args[2])
 
 
+@builtin("vm.builtin.alloc_tensor", 4)
 def alloc_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A tensor in a storage: storage, offset, shape, dtype."""
-    need(machine, at, args, 4, "alloc_tensor")
     storage, offset, shape, dtype = args[:4]
     return tensor_in(machine, at, storage, int(offset), shape, dtype)
 
 
-TABLE: dict[str, VmBuiltin] = {
-    "vm.builtin.alloc_shape_heap": alloc_shape_heap,
-    "vm.builtin.match_shape": match_shape,
-    "vm.builtin.match_prim_value": match_prim_value,
-    "vm.builtin.make_shape": make_shape,
-    "vm.builtin.make_prim_value": make_prim_value,
-    "vm.builtin.check_tensor_info": check_tensor_info,
-    "vm.builtin.check_shape_info": check_shape_info,
-    "vm.builtin.check_prim_value_info": check_prim_value_info,
-    "vm.builtin.check_tuple_info": check_tuple_info,
-    "vm.builtin.check_func_info": check_func_info,
-    "vm.builtin.check_string_info": check_string_info,
-    "vm.builtin.reshape": reshape,
-    "vm.builtin.shape_of": shape_of,
-    "vm.builtin.tensor_to_shape": tensor_to_shape,
-    "vm.builtin.null_value": null_value,
-    "vm.builtin.copy": first,
-    "vm.builtin.to_device": first,
-    "vm.builtin.make_tuple": make_tuple,
-    "vm.builtin.tuple_getitem": tuple_getitem,
-    "vm.builtin.tuple_reset_item": tuple_reset_item,
-    "vm.builtin.invoke_debug_func": invoke_debug_func,
-    "vm.builtin.debug_print": debug_print,
-    "vm.builtin.read_if_cond": read_if_cond,
-    "vm.builtin.make_closure": make_closure,
-    "vm.builtin.alloc_storage": alloc_storage,
-    "vm.builtin.alloc_tensor": alloc_tensor,
-    "vm.builtin.ensure_zero_offset": ensure_zero_offset,
-    "runtime.TVMTensorCreateView": create_view,
-    "relax.run.shape_to_tensor": shape_to_tensor,
-    **faults.MESSAGES,
-    **kv_cache.TABLE,
-    **paged_builtins.TABLE,
-    **paged_builtins.LATENT,
-    **sequence_builtins.TABLE,
-    **rnn_state.TABLE,
-    **sequence_builtins.CHOICES,
-}
+# The modules that have builtins, too. They fill the table when they are imported.
+_FAMILIES = kv_cache, paged_builtins, sequence_builtins, rnn_state
+TABLE = faults.BUILTINS

@@ -227,7 +227,7 @@ class Places:
         if not text:
             return self._next()
         if text in NOT_FINITE:
-            from relax_explorer.core.exec.not_finite import on_not_finite  # loads the compiler of kernels
+            from relax_explorer.core.exec.blame import on_not_finite
 
             return on_not_finite(self.debugger, NOT_FINITE[text])
         if colon and kind in ("op", "fn", "kernel"):

@@ -13,7 +13,7 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import reached
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.blame import Blame, blame, given_wrong
+from relax_explorer.core.exec.blame import BOTH, INF, NAN, Blame, blame, given_wrong, on_not_finite
 from relax_explorer.core.exec.breakpoints import (
     Breakpoint,
     Condition,
@@ -26,7 +26,6 @@ from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import Expression, NoValue, expression
-from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import all_dims, bindings
