@@ -24,10 +24,9 @@ from relax_explorer.core.session.debug_session import (
     open_debug_session,
 )
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession
-from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.opening import session_to_run
+from relax_explorer.ui.cli.opening import session_to_run, short_input
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
@@ -53,15 +52,7 @@ def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] 
     is_prompt = script is None and sys.stdin.isatty()
     if [*sources, script or "-"].count("-") > 1:
         raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
-    return None if is_prompt else _lines(script or "-")
-
-
-def _lines(script: str) -> list[str]:
-    try:
-        text = short_stream(sys.stdin.buffer) if script == "-" else short_text(script)
-    except UnreadableText as problem:
-        raise click.UsageError(f"--script {script}: {problem}") from None
-    return text.splitlines()
+    return None if is_prompt else short_input("--script", script or "-").splitlines()
 
 
 def printer(
