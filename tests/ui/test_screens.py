@@ -258,6 +258,10 @@ async def test_tab_completes_commands_stages_and_variables(folder: str) -> None:
         assert completions(app.state, False, "go oth") == ["go other"]
         assert completions(app.state, True, "rev")[0] == "reverse-step "
         assert completions(app.state, False, "rev") == []
+        assert completions(app.state, True, "info sh") == ["info shapes"]
+        assert completions(app.state, True, "help fin") == ["help finish"]
+        assert completions(app.state, True, "step ") == []
+        assert completions(app.state, True, "print a")[0] == "print a"
 
 
 @pytest.mark.parametrize(

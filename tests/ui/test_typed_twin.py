@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.completion import KINDS
 from relax_explorer.ui.tui.typed import TYPED, command_line, twin_of_line
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from tests.cli.test_commands import rxe_cli
@@ -27,6 +30,13 @@ PRIVATE = FIRST.replace(
 def test_each_command_has_a_twin_or_a_reason() -> None:
     reasons = [item.twin for item in TYPED if isinstance(item.twin, str)]
     assert all(reason and not reason.endswith(".") for reason in reasons)
+
+
+def test_each_argument_is_of_a_known_kind() -> None:
+    known = {*KINDS, "text", "int"}  # nothing completes these two but choices
+    for item in (*TYPED, *DEBUG_COMMANDS, *LOCKSTEP_COMMANDS):
+        assert {argument.kind for argument in item.arguments} <= known, item.name
+        assert item.usage.startswith(item.name)
 
 
 def answer(line: str, exit_code: int = 0) -> str:

@@ -6,7 +6,9 @@ runs the reverse: `s` is step, `S` is reverse-step.
 
 from __future__ import annotations
 
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session import debug_inspection as inspection
+from relax_explorer.core.session import debug_kernels as kernels
 from relax_explorer.core.session import debug_motions as motions
 from relax_explorer.core.session.command import Command, word
 from relax_explorer.core.session.debug_session import (
@@ -48,29 +50,29 @@ COMMAND = (word("[COMMAND]", "command"),)
 DEBUG_COMMANDS: tuple[Command[Answer], ...] = (
     Command("run", "Go to the start, and run to the first breakpoint or the end.", motions.run, short=("r",)),
     Command("step", _STEP, motions.step, TIMES, short=("s",)),
-    Command("reverse-step", "Undo one step.", motions.back_step, TIMES, short=("rs", "S")),
+    Command("reverse-step", "Undo one step.", motions.times(kernels.back), TIMES, short=("rs", "S")),
     Command("into", _INTO, motions.into, TIMES, short=("si", "stepi", "in")),
-    Command("reverse-into", _BACK_INTO, motions.back_into, TIMES, short=("rsi", "SI")),
-    Command("next", "Evaluate the next binding, and run its calls to the end.", motions.next_, TIMES, short=("n",)),
-    Command("reverse-next", "Undo the last binding of this function with its calls.", motions.back_next, TIMES, short=("rn", "N")),
-    Command("finish", "Run until the function returns.", motions.finish, short=("fin", "o")),
-    Command("reverse-finish", "Go back to before the function was entered.", motions.back_finish, short=("FIN", "O")),
+    Command("reverse-into", _BACK_INTO, motions.times(kernels.back_into), TIMES, short=("rsi", "SI")),
+    Command("next", "Evaluate the next binding, and run its calls to the end.", motions.times(kernels.next_), TIMES, short=("n",)),
+    Command("reverse-next", "Undo the last binding of this function with its calls.", motions.times(kernels.back_next), TIMES, short=("rn", "N")),
+    Command("finish", "Run until the function returns.", motions.once(kernels.finish), short=("fin", "o")),
+    Command("reverse-finish", "Go back to before the function was entered.", motions.once(kernels.back_finish), short=("FIN", "O")),
     Command("until", _UNTIL, motions.until, PLACE, short=("u",)),
     Command("reverse-until", "Go back to a place.", motions.back_until, PLACE, short=("ru", "U")),
-    Command("continue", "Run to a breakpoint or the end.", motions.continue_, short=("c",)),
-    Command("reverse-continue", "Go back to a breakpoint or the start.", motions.back_continue, short=("rc", "C")),
+    Command("continue", "Run to a breakpoint or the end.", motions.once(Debugger.continue_), short=("c",)),
+    Command("reverse-continue", "Go back to a breakpoint or the start.", motions.once(Debugger.back_continue), short=("rc", "C")),
     Command("goto", "Go to the position after N steps, forward or back.", motions.goto, POSITION, short=("g",)),
     Command("next-call", "Go to the next call of a file of calls.", motions.next_call, TIMES, short=(")",)),
     Command("previous-call", "Go back to the start of this call, or to the call before.", motions.previous_call, TIMES, short=("(",)),
     Command("last-change", "Go back to the step that changed a value.", motions.last_change, VALUE, short=("lc",)),
     Command("next-change", "Run to the next step that changes a value.", motions.next_change, VALUE, short=("nc",)),
-    Command("break", _BREAK, inspection.break_, PLACE, short=("b",)),
-    Command("tbreak", "Stop at a place once.", inspection.tbreak, PLACE, short=("tb",)),
+    Command("break", _BREAK, inspection.set_point(False), PLACE, short=("b",)),
+    Command("tbreak", "Stop at a place once.", inspection.set_point(True), PLACE, short=("tb",)),
     Command("condition", "Change the condition of breakpoint N, or remove it.", inspection.condition_, CONDITION, short=("cond",)),
     Command("ignore", "Pass over the next COUNT hits of breakpoint N.", inspection.ignore, (POINT, word("COUNT", "int"))),
     Command("delete", "Delete breakpoints; without numbers, all.", inspection.delete, NUMBERS, short=("d",)),
-    Command("enable", "Enable breakpoints; without numbers, all.", inspection.enable, NUMBERS),
-    Command("disable", "Disable breakpoints; without numbers, all. Their hits are still counted.", inspection.disable, NUMBERS),
+    Command("enable", "Enable breakpoints; without numbers, all.", inspection.switch(True), NUMBERS),
+    Command("disable", "Disable breakpoints; without numbers, all. Their hits are still counted.", inspection.switch(False), NUMBERS),
     Command("watch", _WATCH, inspection.watch, MAYBE_VALUE, short=("w",)),
     Command("unwatch", "Remove watches; without numbers, all.", inspection.unwatch, NUMBERS),
     Command("print", "Show a value: y, y[0, 1], y.shape, max(abs(x - y)), n * 2.", inspection.print_, VALUE, short=("p",)),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.events import Event
@@ -13,22 +14,28 @@ from relax_explorer.core.session.debug_motions import count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
 from relax_explorer.core.session.debug_session import Answer, DebugSession, Watch
 
+_Item = TypeVar("_Item", Breakpoint, Watch)
+
 # -- debug points ----------------------------------------------------------------------------------------------------
 # The debugger commands about breakpoints and watches.
 
 
-def break_(session: DebugSession, text: str) -> Answer:
-    """`break`."""
-    added = session.debugger.add(session.places.breakpoint(text))
-    return Answer("breakpoint", {"breakpoint": added, "hits": session.debugger.hits_of(added)})
+Run = Callable[[DebugSession, str], Answer]
 
 
-def tbreak(session: DebugSession, text: str) -> Answer:
-    """`tbreak`."""
-    place = session.places.breakpoint(text)
-    place.is_temporary = True
-    added = session.debugger.add(place)
-    return Answer("breakpoint", {"breakpoint": added, "hits": session.debugger.hits_of(added)})
+def set_point(is_temporary: bool) -> Run:
+    """`break` and `tbreak`."""
+
+    def run(session: DebugSession, text: str) -> Answer:
+        place = session.places.breakpoint(text)
+        place.is_temporary = is_temporary
+        return _told(session, session.debugger.add(place))
+
+    return run
+
+
+def _told(session: DebugSession, point: Breakpoint) -> Answer:
+    return Answer("breakpoint", {"breakpoint": point, "hits": session.debugger.hits_of(point)})
 
 
 def condition_(session: DebugSession, text: str) -> Answer:
@@ -37,7 +44,7 @@ def condition_(session: DebugSession, text: str) -> Answer:
     point = _breakpoint(session, number)
     session.places.condition(point, rest.strip().removeprefix("if ").strip())
     session.debugger.look_back()
-    return Answer("breakpoint", {"breakpoint": point, "hits": session.debugger.hits_of(point)})
+    return _told(session, point)
 
 
 def ignore(session: DebugSession, text: str) -> Answer:
@@ -58,18 +65,15 @@ def delete(session: DebugSession, text: str) -> Answer:
     return Answer("deleted", {"breakpoints": gone})
 
 
-def enable(session: DebugSession, text: str) -> Answer:
-    """`enable`."""
-    for point in _chosen(session, text):
-        point.is_enabled = True
-    return Answer("breakpoints", breakpoints(session))
+def switch(is_on: bool) -> Run:
+    """`enable` and `disable`."""
 
+    def run(session: DebugSession, text: str) -> Answer:
+        for point in _chosen(session, text):
+            point.is_enabled = is_on
+        return Answer("breakpoints", breakpoints(session))
 
-def disable(session: DebugSession, text: str) -> Answer:
-    """`disable`."""
-    for point in _chosen(session, text):
-        point.is_enabled = False
-    return Answer("breakpoints", breakpoints(session))
+    return run
 
 
 def breakpoints(session: DebugSession) -> dict[str, object]:
@@ -84,12 +88,16 @@ def _chosen(session: DebugSession, text: str) -> list[Breakpoint]:
 
 
 def _breakpoint(session: DebugSession, text: str) -> Breakpoint:
-    known = session.debugger.breakpoints
-    for point in known:
-        if str(point.number) == text:
-            return point
-    has = ", ".join(str(item.number) for item in known)
-    raise refused(f"there is no breakpoint {text[:40]!r}", f"there are {has}" if has else "`break` sets one")
+    return _numbered(session.debugger.breakpoints, text, "breakpoint", "`break` sets one")
+
+
+def _numbered(items: Sequence[_Item], text: str, noun: str, other: str) -> _Item:
+    """The item with a number. Raises Failure; `other` is the hint if there is no item at all."""
+    for item in items:
+        if str(item.number) == text:
+            return item
+    has = ", ".join(str(item.number) for item in items)
+    raise refused(f"there is no {noun} {text[:40]!r}", f"there are {has}" if has else other)
 
 
 def watch(session: DebugSession, text: str) -> Answer:
@@ -103,17 +111,10 @@ def watch(session: DebugSession, text: str) -> Answer:
 
 def unwatch(session: DebugSession, text: str) -> Answer:
     """`unwatch`."""
-    gone = [_watch(session, word) for word in text.split()] or list(session.watches)
+    gone = [_numbered(session.watches, word, "watch", "`watch x` adds one") for word in text.split()]
+    gone = gone or list(session.watches)
     session.watches = [item for item in session.watches if item not in gone]
     return Answer("watches", {"watches": session.watched()})
-
-
-def _watch(session: DebugSession, text: str) -> Watch:
-    for item in session.watches:
-        if str(item.number) == text:
-            return item
-    has = ", ".join(str(item.number) for item in session.watches)
-    raise refused(f"there is no watch {text[:40]!r}", f"there are {has}" if has else "`watch x` adds one")
 
 
 # -- debug inspection ------------------------------------------------------------------------------------------------

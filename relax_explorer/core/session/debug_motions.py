@@ -58,59 +58,30 @@ def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], obj
     return session.move(motions)
 
 
+def times(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], Answer]:
+    """The command that moves some times."""
+    return lambda session, text: _repeated(session, text, motion)
+
+
+def once(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], Answer]:
+    """The command that moves once, and takes no argument."""
+
+    def run(session: DebugSession, text: str) -> Answer:
+        nothing_more(text)
+        return session.move(motion)
+
+    return run
+
+
 def step(session: DebugSession, text: str) -> Answer:
     """`step`; `step in` is `into`."""
     word, _, rest = text.partition(" ")
     return into(session, rest.strip()) if word == "in" else _repeated(session, text, kernels.step)
 
 
-def back_step(session: DebugSession, text: str) -> Answer:
-    """`reverse-step`."""
-    return _repeated(session, text, kernels.back)
-
-
 def into(session: DebugSession, text: str) -> Answer:
     """`into`."""
     return _repeated(session, text, kernels.into)
-
-
-def back_into(session: DebugSession, text: str) -> Answer:
-    """`reverse-into`."""
-    return _repeated(session, text, kernels.back_into)
-
-
-def next_(session: DebugSession, text: str) -> Answer:
-    """`next`."""
-    return _repeated(session, text, kernels.next_)
-
-
-def back_next(session: DebugSession, text: str) -> Answer:
-    """`reverse-next`."""
-    return _repeated(session, text, kernels.back_next)
-
-
-def finish(session: DebugSession, text: str) -> Answer:
-    """`finish`."""
-    nothing_more(text)
-    return session.move(kernels.finish)
-
-
-def back_finish(session: DebugSession, text: str) -> Answer:
-    """`reverse-finish`."""
-    nothing_more(text)
-    return session.move(kernels.back_finish)
-
-
-def continue_(session: DebugSession, text: str) -> Answer:
-    """`continue`."""
-    nothing_more(text)
-    return session.move(Debugger.continue_)
-
-
-def back_continue(session: DebugSession, text: str) -> Answer:
-    """`reverse-continue`."""
-    nothing_more(text)
-    return session.move(Debugger.back_continue)
 
 
 def until(session: DebugSession, text: str) -> Answer:

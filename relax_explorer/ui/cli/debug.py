@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,10 +24,9 @@ from relax_explorer.core.session.debug_session import (
     open_debug_session,
 )
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession
-from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.interruptible import PATIENCE, compiling, interruptible
-from relax_explorer.ui.cli.opening import session_to_run
+from relax_explorer.ui.cli.interruptible import compiling, interruptible
+from relax_explorer.ui.cli.opening import session_to_run, short_input
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
@@ -54,15 +52,7 @@ def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] 
     is_prompt = script is None and sys.stdin.isatty()
     if [*sources, script or "-"].count("-") > 1:
         raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
-    return None if is_prompt else _lines(script or "-")
-
-
-def _lines(script: str) -> list[str]:
-    try:
-        text = short_stream(sys.stdin.buffer) if script == "-" else short_text(script)
-    except UnreadableText as problem:
-        raise click.UsageError(f"--script {script}: {problem}") from None
-    return text.splitlines()
+    return None if is_prompt else short_input("--script", script or "-").splitlines()
 
 
 def printer(
@@ -208,32 +198,15 @@ def debug(
 
 def _executed(session: DebugSession, line: str) -> Answer:
     """The answer to a command. Ctrl+c stops a move and keeps the session."""
-    answers: list[Answer] = []
-    problems: list[BaseException] = []
-    is_done = threading.Event()  # join() of Python 3.11 takes an interrupted wait for the end of the thread
 
-    def work() -> None:
-        try:
-            with compiling(session.debugger.machine.kernels):
-                answers.append(execute(session, line))
-        except BaseException as raised:  # noqa: BLE001  # raised again below
-            problems.append(raised)
-        finally:
-            is_done.set()
+    def work(_: Interrupt) -> Answer:
+        with compiling(session.debugger.machine.kernels):
+            return execute(session, line)
 
     interrupt: Interrupt = session.debugger.interrupt
     interrupt.clear()
-    threading.Thread(target=work, name="debug", daemon=True).start()
-    try:
-        is_done.wait()
-    except KeyboardInterrupt:
-        interrupt.cancel()
-        if not is_done.wait(PATIENCE):
-            output.say(STUCK, err=True)
-            is_done.wait()
-    if problems:
-        raise problems[0]
-    return answers[0]
+    answer: Answer = interruptible(work, interrupt, STUCK)
+    return answer
 
 
 # -- stepping --------------------------------------------------------------------------------------------------------

@@ -62,11 +62,7 @@ def show(
     build = build_at(input)
     passes = passes_from(build, passes)
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
-        if passes:  # perhaps those of the settings
-            output.say("note: passes don't change an executable", err=True)
-        from relax_explorer.ui.cli.program_output import print_executable
-
-        return print_executable(read_executable(text, build.path), func, format)
+        return _show_executable(text, build.path, passes, func, format)
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
@@ -92,6 +88,14 @@ def show(
     else:
         output.write(printed, is_code=True)
     return output.OK
+
+
+def _show_executable(text: str, path: str, passes: str | None, func: str | None, format: str) -> int:
+    from relax_explorer.ui.cli.program_output import print_executable
+
+    if passes:  # perhaps those of the settings
+        output.say("note: passes don't change an executable", err=True)
+    return print_executable(read_executable(text, path), func, format)
 
 
 def _may_print(module: IRModule, dialect: str, strict: bool) -> bool:

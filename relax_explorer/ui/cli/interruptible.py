@@ -12,13 +12,19 @@ from typing import Any
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.ui.cli import output
 
 PATIENCE = 2.0  # seconds to wait for cancelled work
 
 
-def interruptible(work: Callable[[Interrupt], Any]) -> Any:
-    """Run `work`; return its result or raise its error. KeyboardInterrupt cancels it, kernels included, and is raised after it ended."""
-    interrupt = Interrupt()
+def interruptible(
+    work: Callable[[Interrupt], Any], interrupt: Interrupt | None = None, stuck: str = ""
+) -> Any:
+    """Run `work`; return its result or raise its error. KeyboardInterrupt cancels it, kernels included, and is raised after it ended.
+
+    With `stuck`, which is told if the end takes long, cancelled work gives its result as well.
+    """
+    interrupt = interrupt or Interrupt()
     outcome: list[Any] = []
     problem: list[BaseException] = []
     is_done = threading.Event()  # join() of Python 3.11 takes an interrupted wait for the end of the thread
@@ -36,8 +42,12 @@ def interruptible(work: Callable[[Interrupt], Any]) -> Any:
         is_done.wait()
     except KeyboardInterrupt:
         interrupt.cancel()
-        is_done.wait(PATIENCE)
-        raise
+        is_ended = is_done.wait(PATIENCE)
+        if not stuck:
+            raise
+        if not is_ended:
+            output.say(stuck, err=True)
+            is_done.wait()
     if problem:
         raise problem[0]
     return outcome[0]

@@ -130,35 +130,19 @@ def _parameter(argument: Argument) -> click.Parameter:
     value_type: Any = (
         click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
     )
-    own = _completer(argument) if argument.kind in _COMPLETED else None
     many = argument.may_repeat
+    own: dict[str, Any] = {"type": value_type, "metavar": argument.metavar or None}
+    if argument.kind in _COMPLETED:
+        own["shell_complete"] = _completer(argument)
     if argument.positional:
-        return click.Argument(
-            [argument.key],
-            type=value_type,
-            required=argument.required,
-            nargs=-1 if many else 1,
-            metavar=argument.metavar or None,
-            shell_complete=own,
-        )
+        return click.Argument([argument.key], required=argument.required, nargs=-1 if many else 1, **own)
+    own |= {"help": argument.doc, "allow_from_autoenv": not argument.is_typed}
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind in ("flag", "permission"):
-        is_set = not argument.is_typed
-        return click.Option(
-            names, is_flag=True, default=argument.default, help=argument.doc, allow_from_autoenv=is_set
-        )
+        return click.Option(names, is_flag=True, default=argument.default, **{**own, "type": None})
     shown = argument.default not in (None, False) and not many
-    return click.Option(
-        names,
-        type=value_type,
-        default=() if many else argument.default,
-        multiple=many,
-        help=argument.doc,
-        metavar=argument.metavar or None,
-        show_default=shown,
-        allow_from_autoenv=not argument.is_typed,
-        shell_complete=own,
-    )
+    default = () if many else argument.default
+    return click.Option(names, default=default, multiple=many, show_default=shown, **own)
 
 
 def _completer(argument: Argument) -> Callable[..., list[CompletionItem]]:

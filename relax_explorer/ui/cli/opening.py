@@ -26,6 +26,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.load import read_stream
+from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.pass_files import with_files
@@ -45,6 +46,14 @@ def build_at(path: str) -> Build:
     )
     tell(build)
     return build
+
+
+def short_input(option: str, path: str) -> str:
+    """The text of the file that an option names, or of standard input for `-`."""
+    try:
+        return short_stream(sys.stdin.buffer) if path == "-" else short_text(path)
+    except UnreadableText as problem:
+        raise click.UsageError(f"{option} {path}: {problem}") from None
 
 
 def tell(build: Build) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.patterns import read_pattern
-from relax_explorer.core.patterns.matches import Occurrence, module_occurrences
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
 from relax_explorer.core.session.builds import KernelTrace
 from relax_explorer.core.session.compiled import Compiled
-from relax_explorer.core.session.debug_places import listing
 from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import NEW
@@ -27,6 +24,10 @@ from relax_explorer.ui.cli import output
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.patterns.matches import Occurrence
+
 
 _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"}
 
@@ -213,6 +214,9 @@ def _text(trace: Trace) -> str:
 
 def find_in(stage: Snapshot, filename: str, text: str, function: str | None, style: str) -> int:
     """Print the matches of a pattern in one stage. Like grep, it returns 1 if there is none."""
+    from relax_explorer.core.patterns.matches import module_occurrences
+    from relax_explorer.core.patterns.pattern_text import read_pattern
+
     pattern = read_pattern(text)
     if function is not None and function not in stage.module.relax_functions:
         names = ", ".join(stage.module.relax_functions)
@@ -237,6 +241,8 @@ class _Described:
     """Matches in the words and with the lines of a listing."""
 
     def __init__(self, stage: Snapshot, filename: str) -> None:
+        from relax_explorer.core.session.debug_places import listing
+
         self.names, self.listing = stage.printed.names, listing(stage, filename)
 
     def row(self, function: str, one: Occurrence) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -34,13 +33,12 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.syntax.load import read_text
-from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.contracts import function_of_inputs, run_contracts
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.opening import session_to_run, told_names, typed
+from relax_explorer.ui.cli.opening import session_to_run, short_input, told_names, typed
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -85,32 +83,21 @@ def calls_in(
     module = (stage or session.stages[-1]).module
     functions = module.relax_functions.keys() & session.stages[0].module.functions.keys()
     output.report(of_the_run(session.stages[0], sorted(functions & {call.function for call in calls})))
-    return made(module, calls, path, lambda name: told_names(session, name), most, private)
+    functions_called = dict.fromkeys(call.function for call in calls if "." not in call.function)
+    names = {name: told_names(session, name) for name in functions_called}
+    folder = "" if path == "-" else os.path.dirname(path)
+    program = call_program(module, calls, path, folder, most, names, private)
+    for remark in program.remarks:  # how entries of files were found
+        output.say(remark, err=True)
+    return program
 
 
 def read(path: str) -> list[NamedCall]:
     """The calls of a file, of which there is at least one."""
-    calls = read_calls(_text_of_calls(path), path)
+    calls = read_calls(short_input("--calls", path), path)
     if not calls:
         raise click.UsageError(f"--calls {path} makes no call")
     return calls
-
-
-def made(
-    module: IRModule,
-    calls: Sequence[NamedCall],
-    path: str,
-    names_of: Callable[[str], FieldNames],
-    most: int,
-    private: bool = True,
-) -> CallProgram:
-    """The program of calls. How entries of files were found is said on standard error."""
-    names = {call.function: names_of(call.function) for call in calls if "." not in call.function}
-    folder = "" if path == "-" else os.path.dirname(path)
-    program = call_program(module, calls, path, folder, most, names, private)
-    for remark in program.remarks:
-        output.say(remark, err=True)
-    return program
 
 
 def tell_results(
@@ -126,13 +113,6 @@ def tell_results(
     if target is not None:
         save(results, target)
     return program.last(result)
-
-
-def _text_of_calls(path: str) -> str:
-    try:
-        return short_stream(sys.stdin.buffer) if path == "-" else short_text(path)
-    except UnreadableText as problem:
-        raise click.UsageError(f"--calls {path}: {problem}") from None
 
 
 def _print_named(results: Iterable[tuple[str, Value]], style: str, more: dict[str, Any]) -> None:

@@ -34,8 +34,8 @@ def print_why(module: IRModule, stage: int, entry: str, place: str, format: str)
     found = why(module, entry, place)
     if format == "json":
         output.tell("why", {"stage": stage, **why_data(found)})
-    else:
-        _say_lines([text for text, _ in why_lines(found)])
+    for text, _ in why_lines(found) if format == "text" else ():
+        output.say(text)
     return output.OK
 
 
@@ -44,15 +44,10 @@ def print_what_if(module: IRModule, stage: int, function: str, condition: str, f
     found = what_if(module, function, condition)
     if format == "json":
         output.tell("what-if", {"stage": stage, "condition": condition, **what_if_data(found)})
-    else:
-        _say_lines([text for text, _ in what_if_lines(found, condition)])
+    for text, _ in what_if_lines(found, condition) if format == "text" else ():
+        output.say(text)
     fails = any(check.answer is Answer.NO for check in found.decided)
     return output.FOUND if fails or any(one.impossible for one in found.values) else output.OK
-
-
-def _say_lines(lines: list[str]) -> None:
-    for line in lines:
-        output.say(line)
 
 
 # -- shaping ---------------------------------------------------------------------------------------------------------

@@ -274,7 +274,7 @@ class Explorer(App[int]):
         selection = self.state.selection
         if is_move and len(view.lines):
             row = view.lines[view.now]
-            binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+            binding = row.binding
             selection = replace(selection, binding=binding, function=row.function or selection.function)
         folded = self.state.options.folded
         if len(view.lines) and (is_move or self.state.run is None):  # folds that hide the next binding open
@@ -519,31 +519,6 @@ class Explorer(App[int]):
         super().exit(result, return_code, message)
 
     # -- small actions --------------------------------------------------------------------------------------------
-
-    def next_density(self) -> None:
-        """Compact, with StructInfo at the right, as written."""
-        order = ["compact", "typed", "written"]
-        said = {
-            "compact": "compact",
-            "typed": "TVMScript, StructInfo at the right",
-            "written": "TVMScript as written",
-        }
-        density = order[(order.index(self.state.options.density) + 1) % 3]
-        self.say(said[density])
-        self.show_with(density=density)
-
-    def next_use(self) -> None:
-        """Go to the next reader of the selected value; behind the last one, back to its definition."""
-        from relax_explorer.ui.tui import rows
-
-        state = self.state
-        stage = state.stage
-        found = rows.uses(stage, state.selection) if stage is not None else []
-        if len(found) < 2:
-            self.say("nothing reads this value" if found else "select a binding first")
-            return
-        self.stage_control.go_to(state.selection.stage, state.selection.function, found[1])
-        self.say(f"read by {len(found) - 1}; ctrl+o goes back")
 
     def copied(self, text: str) -> None:
         """Copy a text to the clipboard of the terminal, and tell it."""

@@ -31,7 +31,7 @@ def choices(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> li
     argument = known[words[0]].argument(len(words)) if words[0] in known else None
     if argument is None:
         return []
-    kind = _KINDS.get(argument.kind, _Kind(lambda state, last: ()))
+    kind = KINDS.get(argument.kind, _Kind(lambda state, last: ()))
     is_allowed = permit.is_all or argument.kind not in ("source", "target")
     named = [*argument.choices, *(kind.names(state, last) if is_allowed else ())]
     fitting = [name for name in dict.fromkeys(named) if name.startswith(last)][:MOST]
@@ -177,7 +177,7 @@ def _names(state: State, last: str) -> Sequence[str]:
     return [*_functions(state, last), *_variables(state, last)]
 
 
-_KINDS: dict[str, _Kind] = {
+KINDS: dict[str, _Kind] = {
     "source": _Kind(lambda state, last: _paths(last, OPENED)),
     "target": _Kind(_written),
     "export": _Kind(_formats),

@@ -78,9 +78,7 @@ class Exports:
     def _maker(self, style: str) -> Callable[[], str]:
         """The function that makes the text of a format. It runs in a job, so it reads no widget."""
         state, screen = self.app.state, self.app.screen_name
-        session, stage = state.session, state.stage
-        assert session is not None  # the caller checked this
-        assert stage is not None
+        session, stage = state.opened
         if style in ("svg", "mermaid"):
             return lambda: graph_of(state, None).svg() if style == "svg" else graph_of(state, None).mermaid()
         if screen == "graph":

@@ -125,12 +125,6 @@ class Host(Protocol):
     def use_theme(self, tokens: Tokens) -> None:
         """Draw everything in a theme."""
 
-    def next_density(self) -> None:
-        """Show the program in the next density."""
-
-    def next_use(self) -> None:
-        """Go to the next reader of the selected value."""
-
     def copied(self, text: str) -> None:
         """Copy a text to the clipboard."""
 

@@ -145,9 +145,7 @@ def _marked_graph(state: State) -> Drawing:
     from relax_explorer.viz.ir_graph import graph
     from relax_explorer.viz.marked_graph import diff_graph
 
-    session, stage = state.session, state.stage
-    assert session is not None  # the callers checked this
-    assert stage is not None
+    session, stage = state.opened
     name = graphed_function(state)
     if not (stage.number and stage.changed):
         return graph(stage.module, name, layers=state.options.layers, inside=state.options.inside)
@@ -169,9 +167,7 @@ def _calls(state: State) -> Drawing:
     """Which function calls which, with what the stage changed."""
     from relax_explorer.viz.call_structure import call_structure
 
-    session, stage = state.session, state.stage
-    assert session is not None  # the callers checked this
-    assert stage is not None
+    session, stage = state.opened
     marks: dict[str, Mark] = {}
     if stage.number and stage.changed:
         difference = session.diff(stage.number - 1, stage.number)
@@ -185,9 +181,7 @@ def _calls(state: State) -> Drawing:
 
 def graphed_function(state: State) -> str:
     """The function that the graph shows: the selected one, else the entry."""
-    stage = state.stage
-    assert stage is not None  # the callers checked this
-    name = state.selection.function
+    stage, name = state.opened[1], state.selection.function
     return name if name in stage.module.relax_functions else stage.entry
 
 
@@ -347,7 +341,7 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
         if not stage.changed:
             continue
         for row in found_in(TableRows(rows.table_of(stage)), text):
-            node = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+            node = row.binding
             line = f"{stage.label:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
             found.append(Row(visible(line), " ", (stage.number, node), row.function, row.ghost))
     return found if job.is_stale else [*found, *rows.instructions_with(session, text)]

@@ -129,3 +129,11 @@ class State:
     def stage(self) -> Snapshot | None:
         """The selected stage; None without a session."""
         return None if self.session is None else self.session.stages[self.selection.stage]
+
+    @property
+    def opened(self) -> tuple[Session, Snapshot]:
+        """The session and the selected stage, where there are some."""
+        stage = self.stage
+        assert self.session is not None  # who asks for both knows that a program is open
+        assert stage is not None
+        return self.session, stage

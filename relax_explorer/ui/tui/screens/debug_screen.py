@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -234,16 +233,12 @@ class DebugScreen(ProgramFrame):
             return
         row = self.lines("debug_ir").row
         if row is not None:
-            binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
-            selection = self.explorer.state.selection
-            self.explorer.select(
-                replace(selection, binding=binding, function=row.function or selection.function)
-            )
+            self.select_row(row)
 
     def _selected(self) -> e.Binding | None:
         row = self.lines("debug_ir").row
-        if row is not None and isinstance(row.node, (e.VarBinding, e.MatchCast)):
-            return row.node
+        if row is not None and row.binding is not None:
+            return row.binding
         self.explorer.say("select a binding first")
         return None
 
@@ -361,9 +356,6 @@ class DebugScreen(ProgramFrame):
             )
         else:
             self.fold(folded.opened(own))
-
-    def action_uses(self) -> None:
-        self.explorer.next_use()
 
     def resumed(self) -> None:
         """Start a run if there is none."""

@@ -213,8 +213,7 @@ class GraphScreen(Frame):
         if number == self.canvas.cursor:  # a node may stand for several bindings
             self._draw_place()
             return
-        binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
-        self.explorer.select(replace(selection, binding=binding))
+        self.explorer.select(replace(selection, binding=row.binding))
         self._draw_place()
 
     def action_node(self, way: Direction) -> None:

@@ -9,7 +9,6 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_program, no_rows
@@ -115,9 +114,7 @@ class PassesScreen(ProgramFrame):
             self.program.show(text_lines(no_program(state, state.path or self.explorer.asked, busy)), 0)
 
     def _draw_program(self, state: State, is_other: bool) -> None:
-        session, stage = state.session, state.stage
-        assert session is not None  # the caller checked this
-        assert stage is not None
+        session, stage = state.opened
         view, shown = self.program, self._rows(state) or text_lines(no_rows(stage))
         to_kernel = state.selection is self.explorer.stage_control.landed and rows.has_kernel(
             stage, state.selection.function
@@ -146,9 +143,7 @@ class PassesScreen(ProgramFrame):
 
     def _rows(self, state: State) -> Sequence[Row]:
         """The rows of the program. They are made again if they differ by more than folds."""
-        session, stage, options = state.session, state.stage, state.options
-        assert session is not None  # the callers checked this
-        assert stage is not None
+        (session, stage), options = state.opened, state.options
         mode = "inline" if options.diff == "beside" and not self.is_beside else options.diff
         if options.density != "compact":
             return rows.text_rows(
@@ -168,8 +163,7 @@ class PassesScreen(ProgramFrame):
 
     def _follow(self, state: State) -> None:
         """Put the cursor on the selection, if something else moved it."""
-        view, stage, selection = self.lines("ir"), state.stage, state.selection
-        assert stage is not None  # there is a program
+        view, stage, selection = self.lines("ir"), state.opened[1], state.selection
         is_here = (
             view.row_node is selection.binding
             if selection.binding is not None
@@ -180,22 +174,19 @@ class PassesScreen(ProgramFrame):
             view.centre()  # what follows a head that was gone to is in sight, too
 
     def _draw_stages(self, state: State) -> None:
-        session = state.session
-        assert session is not None  # the caller checked this
+        session = state.opened[0]
         found = rail_rows(state, RAIL)
         here = next((n for n, row in enumerate(found) if row.node == state.selection.stage), 0)
         view = self.lines("stages")
         view.show(found, here)
         changed = sum(stage.changed for stage in session.stages[1 : state.stages])
-        aside = sum(item.count for item in state.session.asides) if state.session is not None else 0
+        aside = sum(item.count for item in session.asides)
         view.show_title(f"{changed} of {state.stages - 1} changed{f' · {aside} aside' * (aside > 0)}")
         view.border_subtitle = "U shows all"
         self.query_one("#strip", FixedText).show_line(strip_line(state, self.app.size.width))
 
     def _draw_details(self, state: State) -> None:
-        session, stage = state.session, state.stage
-        assert session is not None  # the caller checked this
-        assert stage is not None
+        session, stage = state.opened
         lines = rows.detail_lines(session, stage, state.selection)
         place = " ▸ ".join(part for part in (state.selection.function, state.selection.variable) if part)
         self.query_one("#details", Box).show_title(visible(place or stage.made_by))
@@ -229,12 +220,9 @@ class PassesScreen(ProgramFrame):
             self._select_row(message.line)
 
     def _select_row(self, line: int) -> None:
-        view, selection = self.lines("ir"), self.explorer.state.selection
-        if not len(view.rows):
-            return
-        row = view.rows[min(line, len(view.rows) - 1)]
-        binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
-        self.explorer.select(replace(selection, binding=binding, function=row.function or selection.function))
+        view = self.lines("ir")
+        if len(view.rows):
+            self.select_row(view.rows[min(line, len(view.rows) - 1)])
 
     def chosen(self, view: str) -> None:
         """A click on the line under the cursor."""
@@ -345,9 +333,6 @@ class PassesScreen(ProgramFrame):
         widest = table.widest([self.table.number_of(n) for n in lines] if self.table is not None else [])
         self._shift = max(0, min(self._shift + by * STEP, widest - table.width // 4))
         self.program.show(self._rows(self.explorer.state))
-
-    def action_uses(self) -> None:
-        self.explorer.next_use()
 
     # -- showing --------------------------------------------------------------------------------------------------
 

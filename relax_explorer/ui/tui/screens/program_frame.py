@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
+from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.table_rows import TableRows
-from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.table_folds import Fold, Folded
 
 
@@ -25,6 +27,23 @@ class ProgramFrame(Frame):
         """The program as a table; None if it is shown as text."""
         shown = self.program.rows
         return shown if isinstance(shown, TableRows) else None
+
+    def select_row(self, row: Row) -> None:
+        """Select the binding and the function of a row."""
+        selection = self.explorer.state.selection
+        self.explorer.select(
+            replace(selection, binding=row.binding, function=row.function or selection.function)
+        )
+
+    def action_uses(self) -> None:
+        """Go to the next reader of the selected value; behind the last one, back to its definition."""
+        state = self.explorer.state
+        found = rows.uses(state.stage, state.selection) if state.stage is not None else []
+        if len(found) < 2:
+            self.explorer.say("nothing reads this value" if found else "select a binding first")
+            return
+        self.explorer.stage_control.go_to(state.selection.stage, state.selection.function, found[1])
+        self.explorer.say(f"read by {len(found) - 1}; ctrl+o goes back")
 
     # -- going to rows --------------------------------------------------------------------------------------------
 

@@ -34,6 +34,12 @@ NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
 QUIET = 0.1  # seconds without a key before a panel asks for more about what the cursor is on
 QUICK = 0.005  # seconds that a key may wait for a panel
+DENSITIES = {
+    "compact": "compact",
+    "typed": "TVMScript, StructInfo at the right",
+    "written": "TVMScript as written",
+}
+"""The ways to show a program, in the order of the key, and what is said about each."""
 _SHORT = re.compile(r"(^|\| )relax-explorer ")  # at the start of each command of a command line
 _TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
 
@@ -430,7 +436,10 @@ class Frame(Moving):
     action_edit_pipeline = _typed("passes")
 
     def action_density(self) -> None:
-        self.explorer.next_density()
+        order = list(DENSITIES)
+        density = order[(order.index(self.explorer.state.options.density) + 1) % len(order)]
+        self.explorer.say(DENSITIES[density])
+        self.explorer.show_with(density=density)
 
     def action_cancel(self) -> None:
         if isinstance(self.focused, Input):

@@ -19,6 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
+from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, Framed, QuickBar, RowChosen
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
@@ -109,6 +110,11 @@ class Row:
     ghost: str = ""  # shown at the right edge if there is room
     pieces: tuple[tuple[str, str], ...] = ()
     note: str = ""  # shown behind the text, which is cut off before it
+
+    @property
+    def binding(self) -> e.Binding | None:
+        """Its node, if that is a binding."""
+        return self.node if isinstance(self.node, (e.VarBinding, e.MatchCast)) else None
 
     @property
     def look(self) -> tuple[object, ...]:
