@@ -62,7 +62,7 @@ def bind_params(
     kind = BindingAsTvm if at.as_tvm else Substitution
     by = kind(replaced, FormedDims(dims, summed) if dims else dims)
     new = by.function(replace(fn, params=rest, struct_info=None))
-    at.is_open = at.changes_visible = at.keeps_promises = True
+    at.changes_visible = at.keeps_promises = True
     at.record_in_order(fn, new)
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}
     at.editor.replace(func_name, _starting(new, held) if held else new)

@@ -61,7 +61,7 @@ def bind_symbolic_vars(
         names = dict.fromkeys(dim.name for fn in chosen.values() for dim in shape_variables(fn))
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
-    at.is_open = at.changes_visible = at.retypes = at.keeps_promises = True
+    at.changes_visible = at.retypes = at.keeps_promises = True
     check_values(at.editor.done(), module, values, at.as_tvm)
     return at.editor.done()
 

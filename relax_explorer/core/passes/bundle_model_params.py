@@ -32,7 +32,7 @@ def bundle_model_params(
         count = fn.attrs.get("num_input")
         if isinstance(count, int) and name not in called:
             at.editor.replace(name, _bundled(fn, count, param_tuple_name, at))
-            at.is_open = at.changes_visible = True
+            at.changes_visible = True
     return at.editor.done()
 
 

@@ -67,7 +67,6 @@ def convert_layout(
         new = _Converter(fn, at, desired).function()
         if new is not fn:
             at.editor.replace(name, new)
-            at.is_open = True
     return at.editor.done()
 
 

@@ -46,7 +46,6 @@ def elide_checks(
             if earlier is not None:
                 return e.VarBinding(binding.var, earlier, binding.annotation, binding.span)
             if is_proven(binding, new):
-                at.is_open = True  # the value may have more precise StructInfo
                 return e.VarBinding(binding.var, binding.value, None, binding.span)
         if errors == "drop" and (binding.var is None or binding.var not in needs.read):
             info = _Binding(new).part(binding.struct_info)

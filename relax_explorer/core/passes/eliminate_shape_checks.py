@@ -125,7 +125,6 @@ def _without(fn: e.Function, at: PassSite, dropped: Collection[e.Binding]) -> e.
 
     Annotations of what follows from it go, for they may tell lengths that follow from the check and not from the value.
     """
-    at.is_open = True
     names = ValueNames()
     affected: set[e.Var] = set()
 

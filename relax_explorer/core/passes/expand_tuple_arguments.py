@@ -35,7 +35,6 @@ def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
     profile is `tvm`. At the end, bindings are canonicalized and dead code is removed.
     """
     expanded = changeable(module, at, _takes_tuples)
-    at.is_open = bool(expanded)
     for name, fn in module.relax_functions.items() if expanded else ():
         new = _expanded(fn) if name in expanded else fn
         at.editor.replace(name, _calling(new, expanded, at))

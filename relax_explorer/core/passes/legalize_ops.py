@@ -141,7 +141,6 @@ def _stays(binding: e.VarBinding, op: type[Op], is_chosen: bool, is_written: boo
 def _with_lengths_of_the_run(fn: e.Function, at: PassSite) -> e.Function:
     """The function without claims about lengths that only the run knows now, such as a number of boxes."""
     new = rewrite(fn, at, without_plain_annotation)
-    at.is_open = True
     told = fn.ret_struct_info is fn.body.body.struct_info
     return replace(new, ret_struct_info=None, struct_info=None) if told else new
 

@@ -73,7 +73,7 @@ def lift_transform_params(
     lifts = _lifts(module, shared_transform or bool(shared_functions), shared_functions)
     if not lifts:
         return _lifted(module, at)
-    at.is_open = at.changes_visible = True
+    at.changes_visible = True
     if not (shared_transform or shared_functions):
         for name, lift in lifts.items():
             lift.finish()

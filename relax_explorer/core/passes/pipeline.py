@@ -20,7 +20,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
-from relax_explorer.core.passes.contract import Pass, PassSite, Record, Rewrite
+from relax_explorer.core.passes.contract import Pass, PassSite
 from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.kept_signatures import resigned
@@ -28,6 +28,7 @@ from relax_explorer.core.passes.kept_types import vaguer
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
+from relax_explorer.core.passes.record import Record, Rewrite
 from relax_explorer.core.program.module import IRModule
 
 

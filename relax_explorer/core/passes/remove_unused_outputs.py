@@ -38,7 +38,6 @@ def remove_unused_outputs(module: IRModule, at: PassSite) -> IRModule:
     a value do not count, and a call whose result nothing reads goes with its effects.
     """
     outputs = _read_outputs(module, at)
-    at.is_open = bool(outputs)
     for name, fn in module.relax_functions.items() if outputs else ():
         new = _returning(fn, outputs[name]) if name in outputs else fn
         at.editor.replace(name, _reading(new, outputs, at))

@@ -49,7 +49,6 @@ def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
             del changes[name]
     if not changes:
         return module
-    at.is_open = True
     for name, fn in module.relax_functions.items():
         new = changes[name].function() if name in changes else fn
         at.editor.replace(name, _calling(new, changes, at))

@@ -93,7 +93,6 @@ def specialize_shapes(
         if one.base not in calls.names:
             text = f"no call of {one.of!r} is known to have the lengths of {one.base!r}, so it was not added"
             at.report.say(codes.NO_CALL, text, one.source, help=codes.NO_CALL.fix)
-    at.is_open = True
     return at.editor.done()
 
 

@@ -70,7 +70,6 @@ def to_mixed_precision(
         new = _Mixer(fn, at, dtype(out_dtype), params).function()
         if new is not fn:
             at.editor.replace(name, new)
-            at.is_open = True
             at.changes_visible |= bool(fp16_input_names)
     return at.editor.done()
 

@@ -19,12 +19,6 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
     if body is fn.body:
         return fn
     new = replace(fn, body=body)
-    for old, var in ordinary.variables.items():
-        info = old.struct_info
-        if type(info) is not TensorStructInfo:
-            at.renamed(old, var)
-        elif isinstance(info.shape, e.Var):
-            at.is_open = True  # results may now keep this shape
     at.record_in_order(fn, new)
     return new
 

@@ -53,7 +53,7 @@ def update_param_type(
         raise _bad(f"types names {min(unused)!r}, which is no parameter of the module")
     result = at.editor.done()
     if result is not module:
-        at.is_open = at.retypes = at.changes_visible = True
+        at.retypes = at.changes_visible = True
         known = {item.code for item in normalize_with(module)[1].errors}
         problems = [item for item in normalize_with(result)[1].errors if item.code not in known]
         if problems:

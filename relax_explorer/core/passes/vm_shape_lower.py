@@ -54,7 +54,6 @@ def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
     """
     if is_lowered(fn):
         return fn
-    at.is_open = True  # results of calls whose shapes are computed now have a rank only
     return _Lowering(fn, at).function()
 
 
