@@ -21,7 +21,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, operands
-from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Outcome, Step, run, steps
 from relax_explorer.core.passes.properties import WELL_FORMED, holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -356,10 +356,9 @@ def test_the_pass_and_the_binding_are_blamed(name: str, kind: str) -> None:
 def test_a_broken_property_is_blamed_once_until_it_is_mended() -> None:
     module = given("CanonicalizeBindings")
 
-    @module_pass("Mends")
+    @module_pass("Mends", changes={Kept.EFFECTS: ALWAYS})
     def mends(_: rxe.IRModule, at: PassSite) -> rxe.IRModule:
         """Return the first module."""
-        at.drops_effects = True
         return module
 
     leaks = Step(wrong("CanonicalizeBindings", rule(leaked)))

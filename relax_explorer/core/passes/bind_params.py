@@ -19,12 +19,18 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import exprs, merged_blocks, substitute_info
 from relax_explorer.core.passes.bind_symbolic_vars import BindingAsTvm
-from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
+from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("BindParams", rebuilds=True, requires=[NORMAL_FORM])
+@module_pass(
+    "BindParams",
+    rebuilds=True,
+    keeps_promises=True,
+    changes={Kept.SIGNATURES: ALWAYS},
+    requires=[NORMAL_FORM],
+)
 def bind_params(
     module: IRModule,
     at: PassSite,
@@ -62,7 +68,6 @@ def bind_params(
     kind = BindingAsTvm if at.as_tvm else Substitution
     by = kind(replaced, FormedDims(dims, summed) if dims else dims)
     new = by.function(replace(fn, params=rest, struct_info=None))
-    at.changes_visible = at.keeps_promises = True
     at.record_in_order(fn, new)
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}
     at.editor.replace(func_name, _starting(new, held) if held else new)

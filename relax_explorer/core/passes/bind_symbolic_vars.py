@@ -21,12 +21,18 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, info_holders
 from relax_explorer.core.passes.cast_checks import bound_dims
-from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
+from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("BindSymbolicVars", rebuilds=True, requires=[NORMAL_FORM])
+@module_pass(
+    "BindSymbolicVars",
+    rebuilds=True,
+    keeps_promises=True,
+    changes={Kept.SIGNATURES: ALWAYS, Kept.RESULTS: ALWAYS},
+    requires=[NORMAL_FORM],
+)
 def bind_symbolic_vars(
     module: IRModule,
     at: PassSite,
@@ -61,7 +67,6 @@ def bind_symbolic_vars(
         names = dict.fromkeys(dim.name for fn in chosen.values() for dim in shape_variables(fn))
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
-    at.changes_visible = at.retypes = at.keeps_promises = True
     check_values(at.editor.done(), module, values, at.as_tvm)
     return at.editor.done()
 

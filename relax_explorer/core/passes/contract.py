@@ -13,6 +13,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -39,6 +40,19 @@ from relax_explorer.core.syntax.python_tree import python_tree
 Result = TypeVar("Result")
 
 
+class Kept(Enum):
+    """What every pass keeps, unless its declaration names it among its changes."""
+
+    EFFECTS = "effects, and with them all else: a user edited the program"
+    CHECKS = "checks that may stop a run"
+    RESULTS = "the StructInfo of results"
+    SIGNATURES = "visible functions and their parameters"
+
+
+ALWAYS = ""
+"""In place of the option that asks for a change: no option need ask for it."""
+
+
 @dataclass(slots=True)
 class PassSite:
     """The context of a running pass: the module, its report, and the record of its rewrites."""
@@ -50,17 +64,8 @@ class PassSite:
     editor: ModuleEditor = field(init=False)  # adds functions to the module
     rule: str = ""
     shared: dict[Any, Any] = field(default_factory=dict)  # state of the pass between functions
-    drops_effects: bool = False  # True if a user edited the program
-    drops_checks: bool = False  # True if the options ask for that
-    retypes: bool = False  # True if the options ask for other StructInfo
-    changes_visible: bool = (
-        False  # True if the pass is for other visible functions, or other parameters of them
-    )
+    changes: frozenset[Kept] = frozenset()  # what the pass may change with its options
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
-    keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
-    proved: set[Any] = field(
-        default_factory=set
-    )  # dropped bindings that can't stop a run; the report tells why
     claims: list[Diagnostic] = field(default_factory=list)  # errors of inference in the result
     waived: set[Property] = field(
         default_factory=set
@@ -174,6 +179,10 @@ class Pass:
     kept_with: Mapping[str, Property] = field(
         default_factory=dict
     )  # of `invalidates`, what stays with an option
+    changes: Mapping[Kept, str] = field(
+        default_factory=dict
+    )  # what it need not keep, with the option that asks for that
+    keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     example: str = ""  # a program that it changes; `examples.md` has those of our passes
 
     def breaks(self, options: Mapping[str, Any]) -> set[Property]:
@@ -236,7 +245,7 @@ class Pass:
         """The module after the pass, and the site with its records."""
         settled = self.settled_options(options or {})
         as_tvm = self.has_profiles and settled.pop("profile", "spec") == "tvm"
-        site = PassSite(module, rule=self.name, as_tvm=as_tvm, drops_checks=as_tvm)
+        site = PassSite(module, rule=self.name, as_tvm=as_tvm, changes=self._changes(settled, as_tvm))
         if self.on_module:
             site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
         else:
@@ -248,8 +257,21 @@ class Pass:
         if as_tvm and self.rebuilds:
             site.editor.take(new)
             only = settled.get("func_name")
-            new = _rebuilt(new, site, {only} if only else {*module.functions})
+            visited = {only} if only else {*module.functions}
+            new = _rebuilt(new, site, visited, self.keeps_promises)
         return _with_phase(new, module), site
+
+    def _changes(self, options: Mapping[str, Any], as_tvm: bool) -> frozenset[Kept]:
+        """What the pass may change with these options. TVM's results lose checks, and what functions promise."""
+        defaults = {option.name: option.default for option in self.options}
+        asked = {
+            kept
+            for kept, name in self.changes.items()
+            if name == ALWAYS or options.get(name, defaults[name]) != defaults[name]
+        }
+        if as_tvm:
+            asked |= {Kept.CHECKS, Kept.RESULTS} if self.rebuilds else {Kept.CHECKS}
+        return frozenset(asked)
 
     def _checked(self, result: object, kind: type[Result]) -> Result:
         """The result of the pass. Raises TypeError if it is no function or module."""
@@ -274,7 +296,7 @@ def _with_results(module: IRModule, site: PassSite) -> IRModule:
     return site.editor.done()
 
 
-def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
+def _rebuilt(module: IRModule, site: PassSite, visited: set[str], keeps_promises: bool) -> IRModule:
     """The module with the functions that changed and those that TVM visits made anew as TVM makes them: inner ones first."""
     seen = site.module.functions
     for _ in range(_DEEPEST):
@@ -283,12 +305,11 @@ def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
             before = seen.get(name)
             if fn is not before or name in visited:
                 old = before if isinstance(before, Function) else None
-                changed[name] = rebuilt(fn, old, site.keeps_promises)
+                changed[name] = rebuilt(fn, old, keeps_promises)
         if all(new is module.functions[name] for name, new in changed.items()):
             break
         for name, new in changed.items():
             site.editor.replace(name, new)
-        site.retypes = True
         module = infer_again(site.editor.done(), site)
         site.editor.take(module)
     return module
@@ -296,9 +317,17 @@ def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:
     """The result of a pass, or of a part of it, with all StructInfo that follows."""
+    known = site.recorded.derived
     if module is site.module:
         return module
+    if (
+        known is not None and known.having(module.functions) is known
+    ):  # the last part of the pass was looked at
+        alike = replace(known, attrs=module.attrs, global_infos=module.global_infos)
+        if alike is known:
+            return known
     new, report = derived_again(module, site.module, site.recorded, site.rule)
+    site.recorded.derived = new
     site.claims = [item for item in report.errors if not item.spec_only or item.code is NARROW_ANNOTATION]
     return new
 
@@ -315,6 +344,7 @@ def function_pass(
     *,
     has_profiles: bool = False,
     rebuilds: bool = False,
+    changes: Mapping[Kept, str] | None = None,
     example: str = "",
     reads: Sequence[Reading] = (),
     **contract: Sequence[Property],
@@ -328,6 +358,7 @@ def function_pass(
         reads=tuple(reads),
         has_profiles=has_profiles or rebuilds,
         rebuilds=rebuilds,
+        changes=changes or {},
         example=example,
     )
 
@@ -337,6 +368,8 @@ def module_pass(
     *,
     has_profiles: bool = False,
     rebuilds: bool = False,
+    keeps_promises: bool = False,
+    changes: Mapping[Kept, str] | None = None,
     kept_with: Mapping[str, Property] | None = None,
     example: str = "",
     reads: Sequence[Reading] = (),
@@ -352,6 +385,8 @@ def module_pass(
         reads=tuple(reads),
         has_profiles=has_profiles or rebuilds,
         rebuilds=rebuilds,
+        keeps_promises=keeps_promises,
+        changes=changes or {},
         kept_with=kept,
         example=example,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
-from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.contract import Kept, PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.same_lengths import known_lengths
@@ -150,12 +150,23 @@ class _Kept:
         """What a function lost, and what changed places in it."""
         if not (_has_effects(fn) or e.MatchCast in contents(fn).bindings):  # most often
             return []
+        found = self._of_function(fn, new, frozenset())
+        return self._of_function(fn, new, self._proved) if found else found
+
+    @cached_property
+    def _proved(self) -> Set[e.Binding]:
+        """The bindings of the old module whose checks can't stop a run. Few passes drop checks, so others do not load the proofs."""
+        from relax_explorer.core.passes.eliminate_shape_checks import proved_bindings
+
+        return proved_bindings(self.before)
+
+    def _of_function(self, fn: e.Function, new: e.Function, proved: Set[e.Binding]) -> list[Loss]:
         found: list[Loss] = []
         places: dict[e.Binding, int] = {}
         casts: _Casts | None = None
         for owner, group, unordered in _groups(fn):
             casts = casts or (_Casts.of(fn) if any(type(b) is e.MatchCast for b in group) else None)
-            may_stop = [b for b in group if b not in self.site.proved]
+            may_stop = [b for b in group if b not in proved]
             seen = [b for b in may_stop if effect(b) or self._may_stop(b, casts)]
             if not seen:
                 continue
@@ -222,7 +233,7 @@ class _Kept:
 
     def _may_stop(self, binding: e.Binding, casts: _Casts | None) -> bool:
         """True for a match_cast that may fail, unless the pass was asked to drop checks."""
-        if type(binding) is not e.MatchCast or self.site.drops_checks or casts is None:
+        if type(binding) is not e.MatchCast or Kept.CHECKS in self.site.changes or casts is None:
             return False
         return not is_proven(binding, casts.new[binding], casts.lengths)
 

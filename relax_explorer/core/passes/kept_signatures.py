@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from relax_explorer.core.check.compatible import YES, fits, never_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.contract import Kept, PassSite
 from relax_explorer.core.passes.kept_effects import Loss
 from relax_explorer.core.program.module import IRModule
 
@@ -23,15 +23,17 @@ def resigned(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss
         if new is fn:
             continue
         symbol = fn.attrs.get("global_symbol")
-        is_gone = symbol is not None and symbol not in symbols and not site.changes_visible
+        is_gone = symbol is not None and symbol not in symbols and Kept.SIGNATURES not in site.changes
         if is_gone and not fn.attrs.get("Codegen"):
             yield Loss(fn.body, f"no function has the global_symbol {symbol!r} any more")
         if new is None:
             continue
-        if not fn.is_private and not site.changes_visible:
+        if not fn.is_private and Kept.SIGNATURES not in site.changes:
             yield from _other_params(name, fn, new)
         yield from _lost_attributes(name, fn, new)
-        if _contradicts(new) and not _contradicts(fn) and not site.retypes:  # lengths that options give may
+        if (
+            _contradicts(new) and not _contradicts(fn) and Kept.RESULTS not in site.changes
+        ):  # lengths that options give may
             yield Loss(
                 new.body,
                 f"{name} returns {new.body.struct_info}, its annotation says {new.ret_struct_info}",

@@ -12,7 +12,7 @@ from relax_explorer.core.check.compatible import NO, YES, more_specific, never_f
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings, contents
-from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.contract import Kept, PassSite
 from relax_explorer.core.passes.kept_effects import Loss
 from relax_explorer.core.program.module import IRModule
 
@@ -23,7 +23,7 @@ def vaguer(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
         new = after.relax_functions.get(name)
         if new is None or new is fn:
             continue
-        if not fn.is_private and not site.retypes:
+        if not fn.is_private and Kept.RESULTS not in site.changes:
             yield from _other_result(name, fn, new)
         if not site.as_tvm:
             yield from _hidden(fn, new)

@@ -20,7 +20,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
-from relax_explorer.core.passes.contract import Pass, PassSite
+from relax_explorer.core.passes.contract import Kept, Pass, PassSite
 from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.kept_signatures import resigned
@@ -392,7 +392,7 @@ def _damage(step: Step, module: IRModule, new: IRModule, site: PassSite) -> Iter
     """What a step lost or made wrong that no property tells."""
     if site.claims:
         yield from _false_claims(step, module, site.claims)
-    if not site.drops_effects:
+    if Kept.EFFECTS not in site.changes:
         found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
         yield from [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from relax_explorer.core.ir.expr import Binding, Function
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.program.module import IRModule
 
 
 class Rewrite(NamedTuple):
@@ -44,6 +45,7 @@ class Record:
     entries: list[Rewrite | tuple[str, Function, Function] | tuple[str, Binding, Binding]] = field(
         default_factory=list
     )
+    derived: IRModule | None = None  # the latest module whose StructInfo was looked at
 
     def add(self, change: Rewrite) -> None:
         """Keep a change."""

@@ -20,7 +20,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks, sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
 from relax_explorer.core.passes.dataflow_forms import DataflowForms
 from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
 from relax_explorer.core.passes.pattern_rules import call
@@ -37,6 +37,7 @@ _TO: dict[DType | None, Attrs] = {to: Attrs({"dtype": to}) for to in _FLOATS}
 @module_pass(
     "ToMixedPrecision",
     rebuilds=True,
+    changes={Kept.SIGNATURES: "fp16_input_names"},
     reads=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=[NO_HIGH_LEVEL_OPS],
@@ -70,7 +71,6 @@ def to_mixed_precision(
         new = _Mixer(fn, at, dtype(out_dtype), params).function()
         if new is not fn:
             at.editor.replace(name, new)
-            at.changes_visible |= bool(fp16_input_names)
     return at.editor.done()
 
 
