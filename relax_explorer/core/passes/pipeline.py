@@ -21,10 +21,8 @@ from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
 from relax_explorer.core.passes.contract import Kept, Pass, PassSite
-from relax_explorer.core.passes.kept_effects import Loss, losses
+from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
-from relax_explorer.core.passes.kept_signatures import resigned
-from relax_explorer.core.passes.kept_types import vaguer
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
