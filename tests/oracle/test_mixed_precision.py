@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
+from relax_explorer.core.passes.to_mixed_precision import ALWAYS, FOLLOW
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs
 

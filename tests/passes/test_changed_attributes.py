@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import contract
+from relax_explorer.core.passes import derived_again
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -102,10 +102,10 @@ def test_only_what_purity_or_code_depends_on_is_derived_again(
     planted = Step(module_pass("Planted", requires=[NORMAL_FORM])(run))
     runs, normalize = list[e.Function](), FunctionNormalizer.run
     monkeypatch.setattr(FunctionNormalizer, "run", lambda self, fn: (runs.append(fn), normalize(self, fn))[1])
-    monkeypatch.setattr(contract, "CHECKS", False)
+    monkeypatch.setattr(derived_again, "CHECKS", False)
     broken = [problem.code.id for problem in run_step(planted, module).problems]
     assert bool(runs) is again
-    monkeypatch.setattr(contract, "CHECKS", True)
+    monkeypatch.setattr(derived_again, "CHECKS", True)
     assert [problem.code.id for problem in run_step(planted, module).problems] == broken
 
 
@@ -127,7 +127,7 @@ def test_passes_that_change_attributes_derive_nothing(name: str, monkeypatch: py
     module = module.having({key: with_new_body(fn) for key, fn in module.functions.items()})
     runs = list[FunctionNormalizer]()
     monkeypatch.setattr(FunctionNormalizer, "run", lambda self, fn: runs.append(self))
-    monkeypatch.setattr(contract, "CHECKS", False)
+    monkeypatch.setattr(derived_again, "CHECKS", False)
     looked, mentions = list[e.Function](), call_graph._mentioned
     monkeypatch.setattr(call_graph, "_mentioned", lambda fn: looked.append(fn) or mentions(fn))  # type: ignore[func-returns-value]  # None
     assert run_step(Step(rxe.passes.get(name)), module).changed

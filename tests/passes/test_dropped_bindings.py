@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import contract
+from relax_explorer.core.passes import derived_again
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -151,7 +151,7 @@ def _problems(
     runs, normalize = list[e.Function](), FunctionNormalizer.run
     with monkeypatch.context() as patch:
         patch.setattr(FunctionNormalizer, "run", lambda self, fn: (runs.append(fn), normalize(self, fn))[1])
-        patch.setattr(contract, "CHECKS", checks)
+        patch.setattr(derived_again, "CHECKS", checks)
         outcome = run_step(Step(module_pass("Planted", requires=[NORMAL_FORM])(run)), module)
     return [problem.message for problem in outcome.problems], runs
 
@@ -184,6 +184,6 @@ def test_passes_that_drop_calls_derive_nothing(name: str, monkeypatch: pytest.Mo
     module = module.having({key: with_new_body(fn) for key, fn in module.functions.items()})
     runs = list[FunctionNormalizer]()
     monkeypatch.setattr(FunctionNormalizer, "run", lambda self, fn: runs.append(self))
-    monkeypatch.setattr(contract, "CHECKS", False)
+    monkeypatch.setattr(derived_again, "CHECKS", False)
     assert run_step(Step(rxe.passes.get(name)), module).changed
     assert runs == []

@@ -13,16 +13,15 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64, dtype
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import pipeline, tvm_kernels
-from relax_explorer.core.passes.bind_params import _constants
+from relax_explorer.core.passes.bind_values import _constants
 from relax_explorer.core.passes.fused_kernel import _fits
+from relax_explorer.core.passes.kept import _is_better
 from relax_explorer.core.passes.kept_memory import _of_function
-from relax_explorer.core.passes.kept_types import _is_better
 from relax_explorer.core.passes.op_pattern import _adds_products
 from relax_explorer.core.passes.optimize_layout_transform import _undoes
 from relax_explorer.core.passes.outputs import Blocks
 from relax_explorer.core.passes.properties import _innermost
-from relax_explorer.core.passes.run_time_checks import _is_implied
-from relax_explorer.core.passes.shape_heap import ShapeHeap
+from relax_explorer.core.passes.run_time_checks import ShapeHeap, _is_implied
 from relax_explorer.core.passes.to_mixed_precision import _Settled
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, BufferStore

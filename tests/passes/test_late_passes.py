@@ -148,8 +148,11 @@ def test_the_build_takes_closures() -> None:
 
 
 def test_a_pass_that_was_only_warned_of_lets_the_others_run() -> None:
-    module = rxe.normalize(rxe.parse(CLOSURE))
-    first, second = run(module, steps("KillAfterLastUse,LambdaLift"), phase_check="warn")
+    graph = "    with R.dataflow():\n        g = R.add(x, y)\n        h = R.add(g, g)\n        R.output(h)\n"
+    module = rxe.normalize(
+        rxe.parse(CLOSURE.replace("    @R.function\n    def inner", f"{graph}    @R.function\n    def inner"))
+    )
+    first, second = run(module, steps("KillAfterLastUse,LambdaLift"), holding(module), phase_check="warn")
     assert (first.changed, second.changed) == (True, True)
     assert [item.code.id for item in first.problems if item.is_error] == []
     assert {item.code.id for item in first.problems} == {"RX0407", "RX0403"}  # what it broke is told

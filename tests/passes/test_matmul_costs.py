@@ -6,7 +6,7 @@ import pytest
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.passes.adjust_matmul_order import _is_left_better
+from relax_explorer.core.passes.matmul_order import _is_left_better
 
 N, M, K, L = (p.PrimVar(name, INT64) for name in "nmkl")
 LATE = (False, False, False)

@@ -13,8 +13,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
 from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.core.passes.to_mixed_precision import ALWAYS, FOLLOW
 from tests.support.pass_agreement import programs
 
 NAME = "ToMixedPrecision"

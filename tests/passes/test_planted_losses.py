@@ -190,7 +190,6 @@ def signed(name: str, change: Callable[[e.Function], e.Function]) -> Pass:
     """Replace a function, whose signature is derived again."""
 
     def edit(given: rxe.IRModule, at: PassSite) -> None:
-        at.is_open = True
         at.editor.replace(name, replace(change(given.relax_functions[name]), struct_info=None))
 
     return editing(edit)

@@ -14,7 +14,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import debug
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.passes.bind_symbolic_vars import shape_variables
+from relax_explorer.core.passes.bind_values import shape_variables
 from relax_explorer.core.passes.pipeline import Outcome, run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.shapes.residual import shape_checks

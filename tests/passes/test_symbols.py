@@ -8,7 +8,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes import normalize_global_var
+from relax_explorer.core.passes import symbols
 from relax_explorer.core.passes.pipeline import run_step, steps
 
 TEXT = """
@@ -67,13 +67,13 @@ def test_only_functions_that_mention_a_renamed_one_are_looked_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = rxe.normalize(rxe.parse(TEXT))
-    seen, sequence = set[e.SeqExpr](), normalize_global_var._Renamer.sequence
+    seen, sequence = set[e.SeqExpr](), symbols._Renamer.sequence
 
-    def counted(renamer: normalize_global_var._Renamer, seq: e.SeqExpr) -> e.SeqExpr:
+    def counted(renamer: symbols._Renamer, seq: e.SeqExpr) -> e.SeqExpr:
         seen.add(seq)
         return sequence(renamer, seq)
 
-    monkeypatch.setattr(normalize_global_var._Renamer, "sequence", counted)
+    monkeypatch.setattr(symbols._Renamer, "sequence", counted)
     result = rxe.apply_pass(before, "NormalizeGlobalVar")
     assert {name for name, fn in before.relax_functions.items() if fn.body in seen} == {"main", "held"}
     seen.clear()

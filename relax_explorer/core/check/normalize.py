@@ -6,7 +6,6 @@ body. Unchanged functions stay the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
@@ -48,12 +47,11 @@ def normalize_with(
     module: IRModule,
     assume_pure: bool = False,
     after: IRModule | None = None,
-    settled: Container[e.Function] = (),
 ) -> tuple[IRModule, Report]:
     """The module in normal form, and the diagnostics of inference. If a rule fails, the StructInfo is Object.
 
     With `assume_pure`, a function without a declared purity counts as pure, as in TVM. Problems of bindings that also
-    stand in `after` are not reported again. Functions in `settled` have the StructInfo that follows from what they call in `after`.
+    stand in `after` are not reported again.
     """
     report = Report()
     key = assume_pure, prover_in_use(), edition()
@@ -61,7 +59,7 @@ def normalize_with(
         return module, report
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
     with collector_at_rest():
-        new = _ModuleNormalizer(module.having(whole), report, assume_pure, after, settled).run()
+        new = _ModuleNormalizer(module.having(whole), report, assume_pure, after).run()
     if after is None and new is module and not report.items:
         _IN_NORMAL_FORM.setdefault(module, set()).add(key)
     return new, report
@@ -118,12 +116,8 @@ class _ModuleNormalizer:
         report: Report,
         assume_pure: bool,
         after: IRModule | None,
-        settled: Container[e.Function],
     ) -> None:
         self.module, self.report, self.assume_pure = module, report, assume_pure
-        self.settled = (
-            () if wildcards.allowed(module.attrs) else settled
-        )  # each function has its own wildcards
         self.settings = assume_pure, prover_in_use(), edition()
         self.after = {} if after is None else after.functions
         self.graph = call_graph(module)
@@ -172,10 +166,6 @@ class _ModuleNormalizer:
     def _function(self, name: str, report: Report) -> bool:
         """Normalize one function. True if it is impure without declaring it."""
         fn = self._function_of(name)
-        if fn in self.settled and all(map(self._is_unchanged, mentioned(fn))):
-            self.done[name] = fn
-            is_pure = isinstance(fn.struct_info, s.FuncStructInfo) and fn.struct_info.pure
-            return not is_pure and stated(fn) is None
         inputs = self._inputs(fn)
         run = _UNCHANGED.get(id(fn)) or self._of_twin(fn)
         if run is None or run.inputs != inputs:

@@ -1,4 +1,4 @@
-"""The passes, in pipeline order. Each pass is one file and must be listed here."""
+"""The passes, in pipeline order. Each pass must be listed here; passes of one subject share a file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _HOMES = {
 __getattr__ = later(__name__, _HOMES)
 
 
-# The file's name is the function's name.
-FILES: tuple[str, ...] = (
+# The functions. Each stands in the file of its name, or in the one that `_SHARED` tells.
+FUNCTIONS: tuple[str, ...] = (
     "normalize_pass",
     "replace_module",
     "normalize_global_var",
@@ -41,6 +41,7 @@ FILES: tuple[str, ...] = (
     "gradient",
     "topological_sort",
     "bind_params",
+    "canonicalize_bindings",
     "lift_transform_params",
     "bundle_model_params",
     "bind_symbolic_vars",
@@ -49,7 +50,6 @@ FILES: tuple[str, ...] = (
     "update_param_type",
     "realize_vdevice",
     "update_vdevice",
-    "canonicalize_bindings",
     "eliminate_dead_code",
     "eliminate_common_subexpr",
     "fold_constant",
@@ -91,6 +91,26 @@ FILES: tuple[str, ...] = (
     "vm_shape_lower",
     "attach_global_symbol",
 )
+_SHARED: dict[str, str] = {
+    "bind_params": "bind_values",
+    "bind_symbolic_vars": "bind_values",
+    "expand_matmul_of_sum": "matmul_order",
+    "adjust_matmul_order": "matmul_order",
+    "reorder_permute_dims_after_concat": "matmul_order",
+    "reorder_take_after_matmul": "matmul_order",
+    "remove_unused_parameters": "unused_signatures",
+    "remove_unused_outputs": "unused_signatures",
+    "expand_tuple_arguments": "unused_signatures",
+    "dispatch_sampling": "dispatch_kernels",
+    "dispatch_sort_scan": "dispatch_kernels",
+    "normalize_pass": "symbols",
+    "normalize_global_var": "symbols",
+    "attach_global_symbol": "symbols",
+    "convert_to_dataflow": "dataflow_blocks",
+    "to_non_dataflow": "dataflow_blocks",
+    "annotate_tir_op_pattern": "op_pattern",
+    "merge_composite_functions": "composites",
+}
 ALIASES = {
     "VMBuiltinLower": "LowerRuntimeBuiltin",
     "VMLowerBuiltin": "LowerRuntimeBuiltin",
@@ -117,10 +137,12 @@ def own() -> dict[str, Pass]:
     from relax_explorer.core.passes.contract import Pass
 
     passes = {}
-    for file in FILES:
-        for value in vars(import_module(f"relax_explorer.core.passes.{file}")).values():
-            if isinstance(value, Pass):
-                passes[value.name] = value
+    for function in FUNCTIONS:
+        value = getattr(
+            import_module(f"relax_explorer.core.passes.{_SHARED.get(function, function)}"), function
+        )
+        assert isinstance(value, Pass)  # as listed
+        passes[value.name] = value
     return passes
 
 

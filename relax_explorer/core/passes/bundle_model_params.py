@@ -10,12 +10,17 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs, map_operands, operands, sequences
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("BundleModelParams", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
+@module_pass(
+    "BundleModelParams",
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS],
+    changes={Kept.SIGNATURES: ALWAYS},
+)
 def bundle_model_params(
     module: IRModule,
     at: PassSite,
@@ -32,7 +37,6 @@ def bundle_model_params(
         count = fn.attrs.get("num_input")
         if isinstance(count, int) and name not in called:
             at.editor.replace(name, _bundled(fn, count, param_tuple_name, at))
-            at.is_open = at.changes_visible = True
     return at.editor.done()
 
 

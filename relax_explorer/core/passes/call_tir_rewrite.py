@@ -80,7 +80,6 @@ def _with_lengths(
     if new is binding.annotation:
         return binding
     renewed.add(binding.var)
-    at.is_open = True
     return replace(binding, annotation=new)
 
 
@@ -125,12 +124,11 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
                 codes.ARGUMENT_INFO, text, (Label(call, "", True),), help=help, origin="CallTIRRewrite"
             )
         )
-    if info.vdevice is None and "vdevice" in at.editor.global_infos:
-        at.is_open = True  # the tensor lies on the first device, as inference tells
     device, scope = _place(info, at)
     args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
     value = m.operation("relax.builtin.alloc_tensor", args, info, call)
-    return replace(value, sinfo_args=(info,))
+    is_placed = info.vdevice is None and "vdevice" in at.editor.global_infos  # on the first device
+    return replace(value, sinfo_args=(info,), struct_info=None if is_placed else info)
 
 
 def _place(info: s.TensorStructInfo, at: PassSite) -> tuple[int, str]:

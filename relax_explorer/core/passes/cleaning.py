@@ -102,7 +102,6 @@ class _Parts:
         vague = erase(told, bound_dims(fn))
         if vague is told:
             return fn
-        self.at.is_open = True
         return replace(fn, ret_struct_info=vague, struct_info=None)
 
 

@@ -82,7 +82,6 @@ def _told(old: e.Function, new: e.Function, at: PassSite) -> e.Function:
         return new
     if s.without_values(said) == said:
         return new
-    at.is_open = True
     return replace(new, ret_struct_info=None, struct_info=None)
 
 
@@ -114,7 +113,6 @@ def _with_result(seq: e.SeqExpr, scalars: _Scalars) -> e.SeqExpr:
     result = scalars.computed(seq.body)
     if not scalars.emitted:
         return seq
-    scalars.at.is_open = True
     *blocks, last = seq.blocks or (e.BindingBlock(()),)
     last = replace(last, bindings=(*last.bindings, *scalars.emitted))
     return replace(seq, blocks=(*blocks, last), body=result)

@@ -11,108 +11,46 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from relax_explorer.core.build.module_editor import Member, ModuleEditor
+from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
 from relax_explorer.core.check.compatible import always_fits
-from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.purity import is_pure, stated
-from relax_explorer.core.check.wildcards import allowed
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes.well_formedness import NARROW_ANNOTATION
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
-from relax_explorer.core.ir.expr import Binding, BindingBlock, Expr, Function, MatchCast, SeqExpr, Var
-from relax_explorer.core.ir.node import CHECKS, replace
-from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
-from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, merged_blocks
+from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import all_dims
 from relax_explorer.core.passes.cast_checks import bound_dims
+from relax_explorer.core.passes.derived_again import derived_again
 from relax_explorer.core.passes.phases import phase
-from relax_explorer.core.passes.properties import DERIVED, Property
+from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.passes.rebuilt_functions import rebuilt
+from relax_explorer.core.passes.record import Record, Rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.python_tree import python_tree
-from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.core.tir.traverse import prim_func_info
 
 Result = TypeVar("Result")
 
 
-class Rewrite(NamedTuple):
-    """One recorded change: its rule, the old bindings, and the new ones (none when dropped).
+class Kept(Enum):
+    """What every pass keeps, unless its declaration names it among its changes."""
 
-    Provenance follows `before` and `after`; authors of passes need not help.
-    """
-
-    rule: str
-    before: tuple[Any, ...]
-    after: tuple[Any, ...]
+    EFFECTS = "effects, and with them all else: a user edited the program"
+    CHECKS = "checks that may stop a run"
+    RESULTS = "the StructInfo of results"
+    SIGNATURES = "visible functions and their parameters"
 
 
-@dataclass(slots=True)
-class Record:
-    """The changes that a pass recorded, in order.
-
-    Most changes turn one binding into one: they are kept as their rule and the two. Of a function that kept the number and the
-    order of its bindings, only the pair of functions is kept: `rewrites` compares them, and most callers never ask.
-    """
-
-    entries: list[Rewrite | tuple[str, Function, Function] | tuple[str, Binding, Binding]] = field(
-        default_factory=list
-    )
-
-    def add(self, change: Rewrite) -> None:
-        """Keep a change."""
-        is_plain = len(change.before) == len(change.after) == 1
-        self.entries.append((change.rule, change.before[0], change.after[0]) if is_plain else change)
-
-    def rewrites(self) -> tuple[Rewrite, ...]:
-        """Every change."""
-        found: list[Rewrite] = []
-        for entry in self.entries:
-            if isinstance(entry, Rewrite):
-                found.append(entry)
-            else:
-                rule, old, new = entry
-                if isinstance(old, Function) and isinstance(new, Function):
-                    pairs = zip(bindings(old), bindings(new), strict=True)
-                    found += [Rewrite(rule, (a,), (b,)) for a, b in pairs if a is not b]
-                else:
-                    found.append(Rewrite(rule, (old,), (new,)))
-        return tuple(found)
-
-    def renew(self, by: dict[Any, Any], rule: str) -> None:
-        """Let the changes refer to the bindings that took the place of others. What had not changed before has changed now."""
-        old, self.entries = self.entries, []
-        others = dict(by)
-        for entry in old:
-            if isinstance(entry, Rewrite):
-                after = tuple([by.get(binding, binding) for binding in entry.after])
-                for binding in entry.after:
-                    others.pop(binding, None)
-                self.entries.append(entry if after == entry.after else entry._replace(after=after))
-                continue
-            rule, before, new = entry
-            if isinstance(before, Function) and isinstance(new, Function):
-                pairs = [(a, b) for a, b in zip(bindings(before), bindings(new), strict=True) if a is not b]
-                self.entries += [(rule, a, by.get(b, b)) for a, b in pairs]
-                for _, binding in pairs:
-                    others.pop(binding, None)
-            elif not isinstance(before, Function):
-                self.entries.append((rule, before, by.get(new, new)))
-                others.pop(new, None)
-        self.entries += [(rule, binding, new) for binding, new in others.items()]
-
-    def merges(self) -> Iterator[Rewrite]:
-        """The changes that made one value of several bindings."""
-        for entry in self.entries:
-            if isinstance(entry, Rewrite) and len(entry.before) > 1:
-                yield entry
+ALWAYS = ""
+"""In place of the option that asks for a change: no option need ask for it."""
 
 
 @dataclass(slots=True)
@@ -126,19 +64,8 @@ class PassSite:
     editor: ModuleEditor = field(init=False)  # adds functions to the module
     rule: str = ""
     shared: dict[Any, Any] = field(default_factory=dict)  # state of the pass between functions
-    is_open: bool = False  # True if StructInfo must be derived again
-    drops_effects: bool = False  # True if a user edited the program
-    drops_checks: bool = False  # True if the options ask for that
-    retypes: bool = False  # True if the options ask for other StructInfo
-    changes_visible: bool = (
-        False  # True if the pass is for other visible functions, or other parameters of them
-    )
+    changes: frozenset[Kept] = frozenset()  # what the pass may change with its options
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
-    keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
-    proved: set[Any] = field(
-        default_factory=set
-    )  # dropped bindings that can't stop a run; the report tells why
-    settled: set[Function] = field(default_factory=set)  # new functions whose StructInfo is not derived again
     claims: list[Diagnostic] = field(default_factory=list)  # errors of inference in the result
     waived: set[Property] = field(
         default_factory=set
@@ -159,11 +86,6 @@ class PassSite:
     def record_in_order(self, before: Function, after: Function) -> None:
         """Note that each binding of `before` became the one at its place in `after`."""
         self.recorded.entries.append((self.rule, before, after))
-
-    def renamed(self, var: Var, leaf: Expr) -> None:
-        """Note that readers of `var` now read `leaf`. Later StructInfo may change, also through shapes held by `var`."""
-        if leaf.struct_info is not var.struct_info or isinstance(var.struct_info, ShapeStructInfo):
-            self.is_open = True
 
 
 def check_errors(errors: str) -> None:
@@ -257,6 +179,10 @@ class Pass:
     kept_with: Mapping[str, Property] = field(
         default_factory=dict
     )  # of `invalidates`, what stays with an option
+    changes: Mapping[Kept, str] = field(
+        default_factory=dict
+    )  # what it need not keep, with the option that asks for that
+    keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     example: str = ""  # a program that it changes; `examples.md` has those of our passes
 
     def breaks(self, options: Mapping[str, Any]) -> set[Property]:
@@ -319,7 +245,7 @@ class Pass:
         """The module after the pass, and the site with its records."""
         settled = self.settled_options(options or {})
         as_tvm = self.has_profiles and settled.pop("profile", "spec") == "tvm"
-        site = PassSite(module, rule=self.name, as_tvm=as_tvm, drops_checks=as_tvm)
+        site = PassSite(module, rule=self.name, as_tvm=as_tvm, changes=self._changes(settled, as_tvm))
         if self.on_module:
             site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
         else:
@@ -331,8 +257,21 @@ class Pass:
         if as_tvm and self.rebuilds:
             site.editor.take(new)
             only = settled.get("func_name")
-            new = _rebuilt(new, site, {only} if only else {*module.functions})
+            visited = {only} if only else {*module.functions}
+            new = _rebuilt(new, site, visited, self.keeps_promises)
         return _with_phase(new, module), site
+
+    def _changes(self, options: Mapping[str, Any], as_tvm: bool) -> frozenset[Kept]:
+        """What the pass may change with these options. TVM's results lose checks, and what functions promise."""
+        defaults = {option.name: option.default for option in self.options}
+        asked = {
+            kept
+            for kept, name in self.changes.items()
+            if name == ALWAYS or options.get(name, defaults[name]) != defaults[name]
+        }
+        if as_tvm:
+            asked |= {Kept.CHECKS, Kept.RESULTS} if self.rebuilds else {Kept.CHECKS}
+        return frozenset(asked)
 
     def _checked(self, result: object, kind: type[Result]) -> Result:
         """The result of the pass. Raises TypeError if it is no function or module."""
@@ -354,11 +293,10 @@ def _with_results(module: IRModule, site: PassSite) -> IRModule:
             continue
         if not always_fits(promised, have) and bound_dims(fn).issuperset(all_dims(have)):
             site.editor.replace(name, replace(fn, ret_struct_info=None, struct_info=None))
-            site.is_open = True
     return site.editor.done()
 
 
-def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
+def _rebuilt(module: IRModule, site: PassSite, visited: set[str], keeps_promises: bool) -> IRModule:
     """The module with the functions that changed and those that TVM visits made anew as TVM makes them: inner ones first."""
     seen = site.module.functions
     for _ in range(_DEEPEST):
@@ -367,57 +305,31 @@ def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
             before = seen.get(name)
             if fn is not before or name in visited:
                 old = before if isinstance(before, Function) else None
-                changed[name] = rebuilt(fn, old, site.keeps_promises)
+                changed[name] = rebuilt(fn, old, keeps_promises)
         if all(new is module.functions[name] for name, new in changed.items()):
             break
         for name, new in changed.items():
             site.editor.replace(name, new)
-        site.is_open = site.retypes = True
         module = infer_again(site.editor.done(), site)
         site.editor.take(module)
     return module
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:
-    """The result of a pass. If the pass left StructInfo open, it is derived again, and the rewrites refer to the new bindings."""
+    """The result of a pass, or of a part of it, with all StructInfo that follows."""
+    known = site.recorded.derived
     if module is site.module:
         return module
-    if not (site.is_open or _may_be_purer(module, site.module)):
-        if not CHECKS and _derives_alike(module, site.module):
-            DERIVED.add(module)
-        return module
-    if _is_settled(module, site):
-        if not CHECKS:
-            DERIVED.add(module)
-        return module
-    new, report = normalize_with(module, after=site.module, settled=site.settled)
+    if (
+        known is not None and known.having(module.functions) is known
+    ):  # the last part of the pass was looked at
+        alike = replace(known, attrs=module.attrs, global_infos=module.global_infos)
+        if alike is known:
+            return known
+    new, report = derived_again(module, site.module, site.recorded, site.rule)
+    site.recorded.derived = new
     site.claims = [item for item in report.errors if not item.spec_only or item.code is NARROW_ANNOTATION]
-    if not CHECKS:  # tests look again whether normalizing changes nothing now
-        DERIVED.add(new)
-    renewed = dict(_derived_again(module, new))
-    if renewed:
-        site.recorded.renew(renewed, site.rule)
     return new
-
-
-def _derived_again(module: IRModule, new: IRModule) -> Iterator[tuple[Any, Any]]:
-    """The bindings that changed when StructInfo was derived again, which adds and drops none."""
-    for name, fn in module.relax_functions.items():
-        if fn is not new[name]:
-            old, derived = [*bindings(fn)], [*bindings(new[name])]
-            if len(old) == len(derived):
-                yield from [(a, b) for a, b in zip(old, derived, strict=True) if a is not b]
-
-
-def _is_settled(module: IRModule, site: PassSite) -> bool:
-    """True if each new function is settled, and has the signature of the function that it replaces."""
-    if not site.settled or allowed(module.attrs):  # each function has its own wildcards
-        return False
-    before = site.module.functions
-    changed = [(fn, before.get(name)) for name, fn in module.functions.items() if fn is not before.get(name)]
-    return all(
-        fn in site.settled and (old is None or old.struct_info is fn.struct_info) for fn, old in changed
-    )
 
 
 def _with_phase(module: IRModule, before: IRModule) -> IRModule:
@@ -427,69 +339,12 @@ def _with_phase(module: IRModule, before: IRModule) -> IRModule:
     return replace(module, attrs=module.attrs.having(**{ATTRIBUTE: str(phase(module))}))
 
 
-def _may_be_purer(module: IRModule, before: IRModule) -> bool:
-    """True if an impure function without a declared purity has changed."""
-    return any(
-        isinstance(fn.struct_info, FuncStructInfo)
-        and not fn.struct_info.pure
-        and fn is not before.functions.get(name)
-        and stated(fn) is None
-        for name, fn in module.relax_functions.items()
-    )
-
-
-def _derives_alike(module: IRModule, before: IRModule) -> bool:
-    """True if only bindings were dropped and attributes of functions changed, and none of which other StructInfo depends."""
-    may_drop = not allowed(module.attrs)  # a wildcard is written anew each time
-    return (
-        module.attrs is before.attrs
-        and module.global_infos is before.global_infos
-        and module.functions.keys() == before.functions.keys()
-        and all(_is_like(fn, before.functions[name], may_drop) for name, fn in module.functions.items())
-    )
-
-
-def _is_like(new: Member, old: Member, may_drop: bool) -> bool:
-    if isinstance(new, Function) and isinstance(old, Function):
-        same = new.params is old.params and new.struct_info is old.struct_info
-        same = same and new.ret_struct_info is old.ret_struct_info and _is_as_pure(new, old)
-        return same and (new.body is old.body or (may_drop and _only_drops(new.body, old.body)))
-    if isinstance(new, PrimFunc) and isinstance(old, PrimFunc):
-        return prim_func_info(new) is prim_func_info(old)
-    return new is old
-
-
-def _only_drops(new: SeqExpr, old: SeqExpr) -> bool:
-    """True if a sequence is another one without some calls and other plain values."""
-    if new.body is not old.body or new.struct_info is not old.struct_info:
-        return False
-    left, given = _placed(new), _placed(old)
-    rest = iter(given)
-    is_part = all([placed in rest for placed in left])  # what was found is not looked at again
-    return is_part and _scopes(left) == _scopes(given) and len(merged_blocks(new.blocks)) == len(new.blocks)
-
-
-def _placed(seq: SeqExpr) -> list[tuple[type[BindingBlock], Binding]]:
-    return [(type(block), binding) for block in seq.blocks for binding in block.bindings]
-
-
-def _scopes(placed: list[tuple[type[BindingBlock], Binding]]) -> int:
-    """The number of bindings that may bind shape variables."""
-    return sum([type(binding) is MatchCast or type(binding.value) in WITH_BLOCKS for _, binding in placed])
-
-
-def _is_as_pure(new: Function, old: Function) -> bool:
-    """True if the purity of a function that changed its attributes follows as before: from its body, or from a declaration."""
-    if is_pure(new, True) is is_pure(new, False):
-        return isinstance(old.struct_info, FuncStructInfo) and old.struct_info.pure is is_pure(new, True)
-    return is_pure(old, True) is not is_pure(old, False)
-
-
 def function_pass(
     name: str,
     *,
     has_profiles: bool = False,
     rebuilds: bool = False,
+    changes: Mapping[Kept, str] | None = None,
     example: str = "",
     reads: Sequence[Reading] = (),
     **contract: Sequence[Property],
@@ -503,6 +358,7 @@ def function_pass(
         reads=tuple(reads),
         has_profiles=has_profiles or rebuilds,
         rebuilds=rebuilds,
+        changes=changes or {},
         example=example,
     )
 
@@ -512,6 +368,8 @@ def module_pass(
     *,
     has_profiles: bool = False,
     rebuilds: bool = False,
+    keeps_promises: bool = False,
+    changes: Mapping[Kept, str] | None = None,
     kept_with: Mapping[str, Property] | None = None,
     example: str = "",
     reads: Sequence[Reading] = (),
@@ -527,6 +385,8 @@ def module_pass(
         reads=tuple(reads),
         has_profiles=has_profiles or rebuilds,
         rebuilds=rebuilds,
+        keeps_promises=keeps_promises,
+        changes=changes or {},
         kept_with=kept,
         example=example,
     )

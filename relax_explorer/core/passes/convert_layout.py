@@ -15,7 +15,6 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.index_map import IndexMap, place
 from relax_explorer.core.ir.walk import map_operands
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
-from relax_explorer.core.passes.dataflow_forms import DataflowForms
 from relax_explorer.core.passes.layout_rules import (
     CONVOLUTIONS,
     ELEMENTWISE,
@@ -33,6 +32,7 @@ from relax_explorer.core.passes.layout_rules import (
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
+from relax_explorer.core.passes.to_mixed_precision import DataflowForms
 from relax_explorer.core.program.module import IRModule
 
 Desired = Mapping[str, Sequence[str]]
@@ -67,7 +67,6 @@ def convert_layout(
         new = _Converter(fn, at, desired).function()
         if new is not fn:
             at.editor.replace(name, new)
-            at.is_open = True
     return at.editor.done()
 
 

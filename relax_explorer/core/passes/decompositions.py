@@ -38,7 +38,6 @@ def decomposed(fn: e.Function, at: PassSite, table: Mapping[str, Decomposition])
             if value.op.name == "relax.tensor_to_shape":
                 at.waived.add(NO_TENSOR_TO_SHAPE)
             return binding
-        at.is_open = True
         var = binding.var
         if type(new) is e.ShapeExpr:  # now its lengths have names
             var = e.var_like(var, new.struct_info)

@@ -12,12 +12,14 @@ from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims, contents, operands, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
-from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, check_errors, function_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("ElideChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
+@function_pass(
+    "ElideChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS], changes={Kept.CHECKS: "errors"}
+)
 def elide_checks(
     fn: e.Function,
     at: PassSite,
@@ -30,10 +32,9 @@ def elide_checks(
     its variable is read, or a shape variable that it binds. If only its shape variables are used, its comparisons go.
     """
     check_errors(errors)
-    at.drops_checks = errors == "drop"
     if e.MatchCast not in contents(fn).bindings:
         return fn
-    needs = _Needs(fn, at.drops_checks)
+    needs = _Needs(fn, errors == "drop")
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is not e.MatchCast:
@@ -46,7 +47,6 @@ def elide_checks(
             if earlier is not None:
                 return e.VarBinding(binding.var, earlier, binding.annotation, binding.span)
             if is_proven(binding, new):
-                at.is_open = True  # the value may have more precise StructInfo
                 return e.VarBinding(binding.var, binding.value, None, binding.span)
         if errors == "drop" and (binding.var is None or binding.var not in needs.read):
             info = _Binding(new).part(binding.struct_info)

@@ -10,7 +10,7 @@ from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
 from relax_explorer.core.passes.liveness import Live, unread_in_graphs
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import without
@@ -18,7 +18,9 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
-@module_pass("DeadCodeElimination", rebuilds=True, requires=[NORMAL_FORM])
+@module_pass(
+    "DeadCodeElimination", rebuilds=True, changes={Kept.SIGNATURES: "entry_functions"}, requires=[NORMAL_FORM]
+)
 def eliminate_dead_code(
     module: IRModule,
     at: PassSite,
@@ -36,7 +38,6 @@ def eliminate_dead_code(
     `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
     """
     _check_entries(module, entry_functions)
-    at.changes_visible = bool(entry_functions)
     return drop_dead(at, entry_functions)
 
 

@@ -52,7 +52,6 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
         dropped = [binding for binding in proofs if binding not in kept]
         if dropped:
             at.editor.replace(name, _without(module.relax_functions[name], at, dropped))
-            at.proved.update(dropped)
             for binding in dropped:
                 _tell(at, binding, proofs[binding])
     for name, checks in _machine_checks(module).items():
@@ -66,7 +65,6 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
 
         if changes:
             at.editor.replace(name, rewrite(module.relax_functions[name], at, rule))
-            at.proved.update(changes)
             for binding in changes:
                 proved = [check for check in checks[binding] if check.answer is Answer.YES]
                 _tell(at, binding, proved, is_gone=changes[binding] == ())
@@ -109,6 +107,12 @@ def proved_checks(module: IRModule) -> dict[str, Proofs]:
     return found
 
 
+def proved_bindings(module: IRModule) -> set[e.Binding]:
+    """The bindings whose checks, or some of them, can't fail."""
+    machine = [without_proved(checks) for checks in _machine_checks(module).values()]
+    return {binding for found in (*proved_checks(module).values(), *machine) for binding in found}
+
+
 def _machine_checks(module: IRModule) -> dict[str, dict[e.Binding, list[ShapeCheck]]]:
     """The checks that builtins make in functions in virtual machine form, by their bindings."""
     found: dict[str, dict[e.Binding, list[ShapeCheck]]] = {}
@@ -125,7 +129,6 @@ def _without(fn: e.Function, at: PassSite, dropped: Collection[e.Binding]) -> e.
 
     Annotations of what follows from it go, for they may tell lengths that follow from the check and not from the value.
     """
-    at.is_open = True
     names = ValueNames()
     affected: set[e.Var] = set()
 

@@ -48,7 +48,6 @@ def forget_lengths(fn: e.Function, at: PassSite, is_plain: bool = False) -> e.Fu
         vague = erase(info, known.get(walk.given(binding.var), ()))
         if vague is info:
             return binding
-        at.is_open = True
 
         def cast(seq: e.SeqExpr) -> e.SeqExpr:
             if seq.blocks or is_plain or seq.struct_info is vague:
@@ -82,7 +81,6 @@ def forget_changed_results(fn: e.Function, before: e.Function, at: PassSite, had
         ]
         if vague is binding.var.struct_info or all(map(is_, branches, sequences(value))):
             return binding
-        at.is_open = True
         value = replace(value, true_branch=branches[0], false_branch=branches[1])
         return replace(binding, value=value, annotation=vague)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_explorer.core.check.call_graph import components
-from relax_explorer.core.check.wildcards import allowed, simplified
+from relax_explorer.core.check.wildcards import simplified
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -63,8 +63,6 @@ def lift(
     """
     if not grouping and not moves_copies:
         return fn
-    if grouping:
-        at.is_open = at.is_open or allowed(at.module.attrs)  # each call has wildcards of its own
     return replace(fn, body=_Lifter(fn, at, grouping, lift_constants, moves_copies).sequence(fn.body))
 
 

@@ -11,7 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.walk import all_blocks, dataflow_blocks, info_holders, operands
-from relax_explorer.core.passes import composite_functions
+from relax_explorer.core.passes import composites
 from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
@@ -99,7 +99,7 @@ def fused(
                 found = _SharedMatches(fn, pattern) if at.as_tvm else _Matches(fn, pattern)
                 at.editor.replace(name, lift(fn, at, dict(found.grouping), not bind_constants))
     if annotate_codegen:
-        composite_functions.wrap(at)
+        composites.wrap(at)
     elif unmarked(at.editor.done()) is not None:
         at.waived.add(BYOC_MARKED)
     return at.editor.done()

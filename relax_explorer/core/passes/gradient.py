@@ -62,7 +62,6 @@ def gradient(
     adjoint = _Adjoint(fn, at, target_index).function(wanted)
     name = f"{func_name}_adjoint"
     at.editor.add(name, replace(adjoint, attrs=fn.attrs.having(global_symbol=name)))
-    at.is_open = True
     return at.editor.done()
 
 

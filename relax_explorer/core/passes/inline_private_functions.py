@@ -104,7 +104,6 @@ def _cleaned(private: Set[str], deep: Set[str], at: PassSite) -> IRModule:
     for name in at.module.functions.keys() & private:
         if (at.as_tvm and name not in deep) or name not in called:
             at.editor.remove(name)
-            at.is_open |= name in called  # nothing is known of its value now
     return infer_again(at.editor.done(), at)
 
 
@@ -263,8 +262,6 @@ class _Inliner:
         self.divides |= build.is_dataflow and not callee.is_graph
         around = _GRAPH if build.is_dataflow else _PLAIN
         copy = self._copy(callee, binding, frame, around)
-        if not (copy.keeps_infos and body.body.struct_info is binding.var.struct_info):
-            self.at.is_open = True  # arguments may have more precise StructInfo than parameters
         if callee.calls:
             inner = _Frame(callee.ended, FreshNames.of(callee.fn), copy)
             copy.inlined = partial(self.blocks, frame=inner)
@@ -374,6 +371,11 @@ class _Copy(Substitution):
         if new is None:
             new = self.constants[expr] = e.Constant(expr.data, expr.struct_info, expr.key, expr.span)
         return new
+
+    def call(self, call: e.Call) -> e.Expr:
+        """A call. Arguments may have more precise StructInfo than parameters, and then it follows anew."""
+        new = super().call(call)
+        return new if self.keeps_infos or new is call else replace(new, struct_info=None)
 
     def __init__(self, is_inside: bool) -> None:
         super().__init__()

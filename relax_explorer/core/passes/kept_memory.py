@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.walk import bindings, contents, operands, sequences
-from relax_explorer.core.passes.kept_effects import Loss
+from relax_explorer.core.passes.kept import Loss
 from relax_explorer.core.program.module import IRModule
 
 _IN_PLACE = e.op_ref("relax.call_tir_inplace")

@@ -71,7 +71,6 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     ]()  # those that a new function holds anew, each once
     for name, fn in module.relax_functions.items():
         if name in affected:
-            at.is_open = True
             at.editor.replace(name, _Lifter(at, name, fn).function(fn))
     if moved:
         at.recorded.renew(moved, at.rule)
@@ -163,7 +162,6 @@ class _Lifter:
         self.vague: set[str] = (
             set()
         )  # the new functions that say less of their results than the nested ones did
-        self.is_settled = True  # False if more than closures and their calls changes StructInfo
         for binding in bindings(fn):
             if type(binding.value) is e.Function:
                 self.unchanged.add(binding.value)
@@ -179,8 +177,6 @@ class _Lifter:
         result = new.ret_struct_info and _open(new.ret_struct_info)
         if result is not new.ret_struct_info and not self.at.as_tvm:
             return replace(new, ret_struct_info=result)
-        if self.is_settled and new.body.body not in self.closures:
-            self.at.settled.add(new)
         return new
 
     def _rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
@@ -189,16 +185,13 @@ class _Lifter:
             return self._lift(walk, binding, value)
         casts: list[e.Binding] = []
         if type(value) is e.Call and value.op in self.closures:
-            self._note_read(*value.args)
             info = (
                 binding.var.struct_info if self.at.as_tvm and binding.var is not None else value.struct_info
             )
             is_pure = self.at.as_tvm or value.op not in self.impure
             binding = replace(binding, value=_invoked(value, info, is_pure))
-        else:
-            self._note_read(value)
-            if self.closures and type(value) is e.Call and isinstance(value.op, (e.GlobalVar, e.Var)):
-                casts, binding = self._cast(walk, binding)
+        elif self.closures and type(value) is e.Call and isinstance(value.op, (e.GlobalVar, e.Var)):
+            casts, binding = self._cast(walk, binding)
         if type(binding) is e.VarBinding:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
                 self._note_tuple(binding.var, self.tuples)
@@ -223,11 +216,6 @@ class _Lifter:
         infos = [info if kept else own for info, own, kept in zip(said.fields, have, others, strict=True)]
         return s.TupleStructInfo(tuple(infos)) if any(others) else None
 
-    def _note_read(self, *values: e.Expr) -> None:
-        """Note whether values read closures, whose StructInfo changed."""
-        if self.is_settled:
-            self.is_settled = all([self.closures.keys().isdisjoint(variables(value)) for value in values])
-
     def _holding(self, walk: Rewriter, binding: e.VarBinding) -> e.VarBinding:
         """The binding; if it may hold a closure, its variable is an object from now on."""
         value = binding.value
@@ -238,7 +226,6 @@ class _Lifter:
             or not self._may_hold(value)
         ):
             return binding
-        self.is_settled = False
         return e.VarBinding(self._closure(walk, binding.var), value, None, binding.span)
 
     def _closure(self, walk: Rewriter, var: e.Var) -> e.Var:
@@ -329,10 +316,7 @@ class _Lifter:
         args += [m.shape(lengths)] if lengths else []
         lifted = self._lifted(fn, own if own in free else None, name, captured, lengths, dims)
         reference = self.at.editor.add_named(name, lifted)
-        info = own.struct_info
-        self.is_settled = self.is_settled and isinstance(info, s.FuncStructInfo) and info.pure
         if not args:
-            self.is_settled = False
             walk.rename(own, reference)
             return ()
         value = m.operation("relax.make_closure", (reference, e.tuple_of(tuple(args))), s.OBJECT, fn)
@@ -408,10 +392,9 @@ class _Lifter:
     def _settled(self, fn: e.Function, whole: e.Function) -> e.Function:
         """The lifted function with the StructInfo that follows from what was known of it: nothing in it changed."""
         info = fn.struct_info
-        if isinstance(info, s.FuncStructInfo):
-            whole = replace(whole, struct_info=function_info(whole, info.pure))
-            self.at.settled.add(whole)
-        return whole
+        if not isinstance(info, s.FuncStructInfo):
+            return whole
+        return replace(whole, struct_info=function_info(whole, info.pure))
 
 
 def _copies(captured: tuple[e.Var | p.PrimVar, ...]) -> dict[e.Var, e.Var]:

@@ -20,7 +20,6 @@ from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, by_name, function_pass
-from relax_explorer.core.passes.normalize_global_var import normalized_names
 from relax_explorer.core.passes.phases import closure_calls
 from relax_explorer.core.passes.properties import (
     ADDED_KERNELS,
@@ -30,6 +29,7 @@ from relax_explorer.core.passes.properties import (
     NORMAL_FORM,
 )
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
+from relax_explorer.core.passes.symbols import normalized_names
 from relax_explorer.core.passes.tvm_kernels import (
     counted,
     is_left_by_tvm,
@@ -141,7 +141,6 @@ def _stays(binding: e.VarBinding, op: type[Op], is_chosen: bool, is_written: boo
 def _with_lengths_of_the_run(fn: e.Function, at: PassSite) -> e.Function:
     """The function without claims about lengths that only the run knows now, such as a number of boxes."""
     new = rewrite(fn, at, without_plain_annotation)
-    at.is_open = True
     told = fn.ret_struct_info is fn.body.body.struct_info
     return replace(new, ret_struct_info=None, struct_info=None) if told else new
 

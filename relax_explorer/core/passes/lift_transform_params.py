@@ -23,7 +23,7 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.passes import lambda_lift
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
 from relax_explorer.core.passes.eliminate_common_subexpr import value_key
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
@@ -42,6 +42,7 @@ _OPAQUE = (e.Function, e.If, e.SeqExpr)
 @module_pass(
     "LiftTransformParams",
     rebuilds=True,
+    changes={Kept.SIGNATURES: ALWAYS},
     requires=[NORMAL_FORM],
     invalidates=[
         NO_DATAFLOW,
@@ -73,7 +74,6 @@ def lift_transform_params(
     lifts = _lifts(module, shared_transform or bool(shared_functions), shared_functions)
     if not lifts:
         return _lifted(module, at)
-    at.is_open = at.changes_visible = True
     if not (shared_transform or shared_functions):
         for name, lift in lifts.items():
             lift.finish()

@@ -34,7 +34,6 @@ def lower_alloc_tensor(fn: e.Function, at: PassSite) -> e.Function:
         value = binding.value
         if not m.is_allocation(value):
             return binding
-        at.is_open = at.is_open or m.has_device(value)
         lengths, dtype, device, scope = value.args
         assert isinstance(lengths, e.ShapeExpr)  # inference refuses other operands
         assert isinstance(dtype, e.DataTypeImm)

@@ -48,14 +48,17 @@ def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
             at.waived.add(BUILTINS_LOWERED)
             text = "builtin.alloc_tensor is kept: it has no storage"
             at.report.say(codes.NO_LEGALIZATION, text, value, help="run LowerAllocTensor before this pass")
-        if value.op.name == "relax.make_closure":
-            at.is_open = True  # a tuple with a function gets its StructInfo from the module
-        if value.op.name == "relax.memory.view":
-            at.is_open = True  # lengths that only the run knows are a call inside of the call
         if value.op.name == "relax.to_vdevice":
             return replace(binding, value=_to_device(value, at))
         lower = LOWERED.get(value.op.name)
-        return binding if lower is None else replace(binding, value=lower(value))
+        if lower is None:
+            return binding
+        new = lower(value)
+        if (
+            value.op.name == "relax.make_closure"
+        ):  # the module tells the StructInfo of a tuple with a function
+            new = replace(new, struct_info=None)
+        return replace(binding, value=new)
 
     return rewrite(fn, at, rule)
 

@@ -16,14 +16,16 @@ from relax_explorer.core.ir.attrs import WILDCARDS
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, map_blocks, map_sequences, sequences
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 
 Change = Callable[[s.StructInfo], s.StructInfo]
 
 
-@module_pass("LowerWildcards", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
+@module_pass(
+    "LowerWildcards", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED], changes={Kept.SIGNATURES: ALWAYS}
+)
 def lower_wildcards(module: IRModule, at: PassSite) -> IRModule:
     """Replace each wildcard `R.any_dim` by a new shape variable, and forbid wildcards in the module.
 
@@ -32,7 +34,6 @@ def lower_wildcards(module: IRModule, at: PassSite) -> IRModule:
     """
     if not allowed(module.attrs):
         return module
-    at.changes_visible = True
     attrs = {name: value for name, value in module.attrs.items() if name != WILDCARDS}
     plain = replace(module, attrs=type(module.attrs)(attrs))
     names = {name: _names(fn) for name, fn in module.relax_functions.items()}

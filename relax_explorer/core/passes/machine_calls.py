@@ -65,11 +65,6 @@ def is_allocation(value: e.Expr) -> TypeGuard[e.Call]:
     return type(value) is e.Call and value.op is e.op_ref("relax.builtin.alloc_tensor")
 
 
-def has_device(value: e.Expr) -> bool:
-    """True for a tensor whose StructInfo names its device. Inference tells that of a new one by its number."""
-    return isinstance(value.struct_info, s.TensorStructInfo) and value.struct_info.vdevice is not None
-
-
 def tensor_of(storage: e.Expr, call: e.Call, offset: int) -> e.Call:
     """The tensor of `builtin.alloc_tensor` call `call`, in a storage."""
     lengths, dtype, device = call.args[:3]

@@ -1,16 +1,18 @@
-"""The pattern of a PrimFunc: how its outputs depend on its inputs, which tells what it may be fused with.
-
-The kinds and their numbers are those of TVM's operator fusion (Chen et al., TVM, OSDI 2018, section 3).
-"""
+"""AnnotateTIROpPattern: the pattern of a PrimFunc, by which operators are fused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import Fusion
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM, PATTERNS_ANNOTATED
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import children, expressions, subexpressions
 
 
@@ -134,3 +136,16 @@ def _reuses(store: t.BufferStore, load: BufferLoad) -> bool:
 def _is_plain(indices: Sequence[p.PrimExpr], reduced: set[p.PrimVar]) -> bool:
     """True if an index that uses a reduced axis is this axis alone."""
     return all(isinstance(index, p.PrimVar) or reduced.isdisjoint(_variables((index,))) for index in indices)
+
+
+@module_pass("AnnotateTIROpPattern", requires=[NORMAL_FORM], establishes=[PATTERNS_ANNOTATED])
+def annotate_tir_op_pattern(module: IRModule, at: PassSite) -> IRModule:
+    """Set the attribute `op_pattern` of each PrimFunc that lacks it, for FuseOps.
+
+    0 is element-wise, 1 broadcast, 2 injective, 3 a reduction, 4 a reduction or product that later element-wise kernels may join,
+    and 8 opaque.
+    """
+    for name, fn in module.functions.items():
+        if isinstance(fn, PrimFunc) and "op_pattern" not in fn.attrs:
+            at.editor.replace(name, replace(fn, attrs=fn.attrs.having(op_pattern=int(op_pattern(fn)))))
+    return at.editor.done()

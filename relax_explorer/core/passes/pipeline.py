@@ -20,14 +20,13 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
-from relax_explorer.core.passes.contract import Pass, PassSite, Record, Rewrite
-from relax_explorer.core.passes.kept_effects import Loss, losses
+from relax_explorer.core.passes.contract import Kept, Pass, PassSite
+from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
-from relax_explorer.core.passes.kept_signatures import resigned
-from relax_explorer.core.passes.kept_types import vaguer
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
+from relax_explorer.core.passes.record import Record, Rewrite
 from relax_explorer.core.program.module import IRModule
 
 
@@ -391,7 +390,7 @@ def _damage(step: Step, module: IRModule, new: IRModule, site: PassSite) -> Iter
     """What a step lost or made wrong that no property tells."""
     if site.claims:
         yield from _false_claims(step, module, site.claims)
-    if not site.drops_effects:
+    if Kept.EFFECTS not in site.changes:
         found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
         yield from [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
 

@@ -98,5 +98,5 @@ def following(at: PassSite, module: IRModule | None = None) -> PassSite:
     if module is None:
         module = infer_again(at.editor.done(), at)
     return PassSite(
-        module, report=at.report, recorded=at.recorded, rule=at.rule, as_tvm=at.as_tvm, drops_checks=at.as_tvm
+        module, report=at.report, recorded=at.recorded, rule=at.rule, as_tvm=at.as_tvm, changes=at.changes
     )

@@ -63,7 +63,6 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     changed = at.editor.done()
     if changed is module:
         return module
-    at.is_open = True
     known = {item.code for item in normalize_with(module)[1].errors}
     result, report = normalize_with(changed)
     problems = [item for item in report.errors if item.code not in known]

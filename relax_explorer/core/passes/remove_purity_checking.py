@@ -38,7 +38,6 @@ def _forced(fn: e.Function, at: PassSite) -> e.Function:
     if info.pure:
         return replace(fn, attrs=attrs)
     if at.as_tvm and stated(fn) is None:
-        at.is_open = True  # it counts as pure now
         return replace(fn, attrs=attrs, struct_info=None)
     return fn
 

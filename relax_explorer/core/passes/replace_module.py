@@ -9,7 +9,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, PROPERTIES
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
@@ -19,7 +19,9 @@ from relax_explorer.core.syntax.printer import printed_module
 METADATA = "metadata = "
 
 
-@module_pass("ReplaceModule", requires=[NORMAL_FORM], establishes=[NORMAL_FORM])
+@module_pass(
+    "ReplaceModule", requires=[NORMAL_FORM], establishes=[NORMAL_FORM], changes={Kept.EFFECTS: ALWAYS}
+)
 def replace_module(
     module: IRModule,
     at: PassSite,
@@ -42,7 +44,6 @@ def replace_module(
     if is_same and all(kept[name] is module[name] for name in kept):
         return module
     at.report.extend(result.problems)
-    at.drops_checks = at.drops_effects = True
     new, _ = normalize_with(result.module.having(kept), after=module)
     at.waived.update(q for q in PROPERTIES if not q.holds(new))
     for name, fn in new.relax_functions.items():

@@ -68,7 +68,6 @@ class Rewriter:
         self.substitution.variables[var] = leaf
         if var in self._old:
             self.substitution.variables[self._old[var]] = leaf
-        self.at.renamed(var, leaf)
 
     def rename_in_block(self, var: e.Var, leaf: e.Expr) -> None:
         """Replace later uses of `var` by `leaf`, up to the end of the current block."""

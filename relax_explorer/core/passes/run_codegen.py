@@ -42,7 +42,6 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
         name: e.ExternFunc(str(module[name].attrs.get("global_symbol", name)), EXTERN)
         for name in _replaceable(module, at)
     }
-    at.is_open = bool(external)  # a packed function has other StructInfo than a function of the module
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value

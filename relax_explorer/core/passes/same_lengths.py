@@ -23,7 +23,6 @@ def merge_lengths(fn: e.Function, at: PassSite) -> e.Function:
     if not lengths:
         return fn
     new = Substitution({}, FormedDims(lengths, summed)).function(fn)
-    at.is_open = True
     at.record_in_order(fn, new)
     return new
 
@@ -44,7 +43,6 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     new = _Equal(_without_contradictions(fn, told), scalars).function(fn)
     if new is fn:
         return fn
-    at.is_open = True
     at.record_in_order(fn, new)
     return replace(new, ret_struct_info=None, struct_info=None)
 

@@ -187,5 +187,4 @@ def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[
 
     for name, fn in module.relax_functions.items():
         at.editor.replace(name, replace(fn, body=sequence(fn.body)))
-    at.is_open = True
     return at.editor.done()

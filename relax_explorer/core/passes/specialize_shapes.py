@@ -19,7 +19,7 @@ from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims
-from relax_explorer.core.passes.bind_symbolic_vars import check_values, read_lengths, shape_variables
+from relax_explorer.core.passes.bind_values import check_values, read_lengths, shape_variables
 from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
@@ -93,7 +93,6 @@ def specialize_shapes(
         if one.base not in calls.names:
             text = f"no call of {one.of!r} is known to have the lengths of {one.base!r}, so it was not added"
             at.report.say(codes.NO_CALL, text, one.source, help=codes.NO_CALL.fix)
-    at.is_open = True
     return at.editor.done()
 
 

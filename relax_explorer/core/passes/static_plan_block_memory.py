@@ -50,7 +50,6 @@ def static_plan_block_memory(fn: e.Function, at: PassSite) -> e.Function:
         value, storage = binding.value, by_var.get(binding.var)
         if storage is None or not m.is_allocation(value):
             return binding
-        at.is_open = at.is_open or m.has_device(value)
         if storage in emitted:
             return replace(binding, value=m.tensor_of(emitted[storage], value, 0))
         first = m.bound(names("storage"), _allocated(storage, value))

@@ -1,14 +1,17 @@
-"""ToMixedPrecision: compute products and convolutions in float16."""
+"""ToMixedPrecision: compute in float16 where that is safe."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Annotated
 
 import numpy as np
 
+from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -20,13 +23,185 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks, sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.dataflow_forms import DataflowForms
-from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
+from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.program.module import IRModule
+
+ALWAYS = frozenset(
+    f"relax.{name}"
+    for name in (
+        "matmul", "outer", "nn.attention", "nn.attention_bias", "nn.attention_var_len", "nn.conv1d", "nn.conv1d_transpose",
+        "nn.conv2d", "nn.conv2d_transpose", "nn.conv3d", "nn.conv3d_transpose",
+    )
+)  # fmt: skip
+"""Operators whose operands become float16. Those with an `out_dtype` accumulate in the `out_dtype` of the pass."""
+
+FOLLOW = frozenset(
+    f"relax.{name}"
+    for name in (
+        # element by element
+        "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or",
+        "bitwise_xor", "ceil", "cos", "cosh", "divide", "equal", "erf", "ewise_fma", "exp", "floor", "floor_divide", "floor_mod",
+        "greater", "greater_equal", "isfinite", "isinf", "isnan", "left_shift", "less", "less_equal", "log", "log_add_exp",
+        "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply", "negative",
+        "not_equal", "power", "right_shift", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "subtract",
+        "tan", "tanh", "trunc",
+        # created, cast and moved elements
+        "arange", "astype", "broadcast_to", "concat", "dynamic_strided_slice", "expand_dims", "eye", "flatten", "full",
+        "full_like", "hamming_window", "layout_transform", "meshgrid", "ones", "permute_dims", "reshape", "split", "squeeze",
+        "stack", "strided_slice", "zeros",
+        # images and neural networks
+        "image.affine_grid", "image.grid_sample", "image.resize2d", "image.resize3d", "vision.roi_align", "vision.roi_pool",
+        "nn.adaptive_avg_pool1d", "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool3d", "nn.avg_pool1d", "nn.avg_pool2d",
+        "nn.avg_pool3d", "nn.batch_flatten", "nn.dropout", "nn.gelu", "nn.gelu_tanh", "nn.group_norm", "nn.instance_norm",
+        "nn.layer_norm", "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "nn.relu", "nn.rms_norm", "nn.selu", "nn.silu",
+    )
+)  # fmt: skip
+"""Operators that compute in float32 if one of their variables is float32, and else in float16."""
+
+
+class DataflowForms(ABC):
+    """Walks over one function. `now` maps variables to those that hold their values in another form."""
+
+    def __init__(self, fn: e.Function, at: PassSite) -> None:
+        self.fn, self.at = fn, at
+        self.build = BlockBuilder(at.editor, within=fn, record=at.record)
+        self.now: dict[e.Var, e.Var] = {}
+        self.params = fn.params  # of the current function
+        self.in_dataflow = False
+        self.ready: e.Expr | None = None  # the last value that is in normal form already
+
+    @abstractmethod
+    def value(self, binding: e.Binding) -> e.Expr:
+        """The new value of a binding. In its first form, unless a dataflow variable holds it."""
+
+    @abstractmethod
+    def first_form(self, current: e.Expr, var: e.Var) -> e.Expr:
+        """The value of `current`, which holds that of `var`, in its first form."""
+
+    def begin(self, block: e.BindingBlock) -> None:  # noqa: B027  # a hook that not every walk needs
+        """Called at the start of each dataflow block."""
+
+    def after(self, binding: e.Binding) -> None:  # noqa: B027  # likewise
+        """Called after each binding of a dataflow block."""
+
+    def enter(self, fn: e.Function) -> None:  # noqa: B027  # likewise
+        """Called in front of each nested function."""
+
+    def function(self) -> e.Function:
+        """The function after the walk."""
+        return replace(self.fn, body=self.sequence(self.fn.body))
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence after the walk."""
+        outer = self.in_dataflow
+        with self.build.apart():
+            for block in seq.blocks:
+                self.build.start_block(block)
+                self.in_dataflow = type(block) is e.DataflowBlock
+                self._block(block)
+            self.in_dataflow = False
+            blocks, result = self.build.blocks(), self.restored(seq.body)
+        self.in_dataflow = outer
+        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
+        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=result)
+
+    def current(self, expr: e.Expr) -> e.Expr:
+        """An operand with the variables that hold the present forms."""
+        if isinstance(expr, e.Var):
+            return self.now.get(expr, expr)
+        new = map_operands(expr, self.current)
+        return e.tuple_of(new.fields) if new is not expr and type(new) is e.Tuple else new
+
+    def restored(self, expr: e.Expr) -> e.Expr:
+        """An expression whose operands have their first form."""
+        if not isinstance(expr, e.Var):
+            return map_operands(expr, self.restored)
+        current = self.now.get(expr)
+        return expr if current is None else self.first_form(current, expr)
+
+    @contextmanager
+    def emitting(self, origin: e.Binding) -> Iterator[None]:
+        """Note that the bindings emitted meanwhile, if any, come from `origin`."""
+        count = self.build.count
+        with self.build.inherit(origin, records=False):
+            yield
+        new = self.build.emitted_since(count)
+        if new:
+            self.at.record(origin, new)
+
+    def _block(self, block: e.BindingBlock) -> None:
+        known = set(self.now)
+        if self.in_dataflow:
+            self.begin(block)
+        for binding in block.bindings:
+            self._binding(binding)
+            if self.in_dataflow:
+                self.after(binding)
+        bound = [binding.var for binding in block.bindings if binding.var is not None]
+        for var in (*self.params, *bound):
+            if var not in known:
+                self.now.pop(var, None)
+
+    def _binding(self, binding: e.Binding) -> None:
+        value = binding.value
+        if type(value) is e.Function:
+            self.enter(value)
+            outer, self.params = self.params, value.params
+            new = replace(binding, value=replace(value, body=self.sequence(value.body)))
+            self.params = outer
+        elif type(value) is e.If:
+            true, false = (self.sequence(branch) for branch in sequences(value))
+            condition = self.restored(value.condition)
+            new = replace(
+                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
+            )
+        else:
+            count, place = self.build.count, self.build.span  # as `emitting` does, in less time
+            self.build.normalizer.place = value.span or place
+            formed = self.value(binding)
+            if formed is not value:
+                ready = formed is self.ready
+                formed = e.replace_span(formed, value.span)
+                self._bind(binding, formed if ready else self.build.informed(formed))
+            self.build.normalizer.place = place
+            emitted = self.build.emitted_since(count)
+            if emitted:
+                self.at.record(binding, emitted)
+            if formed is not value:
+                return
+            new = binding
+        if new is not binding:
+            self.at.record(binding, new)
+        self.build.keep(new)
+
+    def _bind(self, binding: e.Binding, value: e.Expr) -> None:
+        """Emit a binding with a new value in normal form. A dataflow variable gets its StructInfo."""
+        if type(binding) is not e.VarBinding:
+            self.build.add(replace(binding, value=value))
+            return
+        var = binding.var
+        if binding.annotation is not None and value.struct_info is s.OBJECT:
+            # The value is known by its annotation alone: the text omits a constant.
+            self.build.add(replace(binding, value=value))
+        elif type(var) is e.DataflowVar:
+            self.build.add(e.VarBinding(e.var_like(var, value.struct_info), value, None, binding.span))
+            self.hold(var)
+        elif value.struct_info is not var.struct_info:
+            # Readers elsewhere know no more of the variable than before.
+            self.build.add(replace(binding, value=value, annotation=var.struct_info))
+        else:
+            self.build.add(replace(binding, value=value))
+
+    def hold(self, var: e.Var) -> e.Var:
+        """Let the last emitted variable hold the value of `var`."""
+        (last,) = self.build.emitted_since(self.build.count - 1)
+        assert last.var is not None  # only bindings with a variable hold values
+        self.now[var] = last.var
+        return last.var
+
 
 HALF_MAX = 65504.0  # the largest number of float16
 _FLOATS = (FLOAT16, FLOAT32)
@@ -37,6 +212,7 @@ _TO: dict[DType | None, Attrs] = {to: Attrs({"dtype": to}) for to in _FLOATS}
 @module_pass(
     "ToMixedPrecision",
     rebuilds=True,
+    changes={Kept.SIGNATURES: "fp16_input_names"},
     reads=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=[NO_HIGH_LEVEL_OPS],
@@ -70,8 +246,6 @@ def to_mixed_precision(
         new = _Mixer(fn, at, dtype(out_dtype), params).function()
         if new is not fn:
             at.editor.replace(name, new)
-            at.is_open = True
-            at.changes_visible |= bool(fp16_input_names)
     return at.editor.done()
 
 

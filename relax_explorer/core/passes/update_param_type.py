@@ -16,7 +16,7 @@ from relax_explorer.core.ir.attrs import WILDCARDS
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, map_blocks, map_sequences, substitute_info
-from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import parse
@@ -25,7 +25,12 @@ from relax_explorer.core.syntax.python_tree import python_tree
 HELP = """write types={'x': 'R.Tensor((n, 4), "float16")'}, or 'main.x' for the parameter of one function"""
 
 
-@module_pass("UpdateParamType", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
+@module_pass(
+    "UpdateParamType",
+    requires=[NORMAL_FORM],
+    invalidates=[SHAPES_LOWERED],
+    changes={Kept.RESULTS: ALWAYS, Kept.SIGNATURES: ALWAYS},
+)
 def update_param_type(
     module: IRModule,
     at: PassSite,
@@ -53,7 +58,6 @@ def update_param_type(
         raise _bad(f"types names {min(unused)!r}, which is no parameter of the module")
     result = at.editor.done()
     if result is not module:
-        at.is_open = at.retypes = at.changes_visible = True
         known = {item.code for item in normalize_with(module)[1].errors}
         problems = [item for item in normalize_with(result)[1].errors if item.code not in known]
         if problems:

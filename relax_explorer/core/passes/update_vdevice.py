@@ -53,7 +53,6 @@ def update_vdevice(
         if new is not fn:
             at.record_in_order(fn, new)
             at.editor.replace(name, new)
-            at.is_open = True
     return replace(at.editor.done(), global_infos=infos)
 
 

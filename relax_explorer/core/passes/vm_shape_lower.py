@@ -31,8 +31,7 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.run_time_checks import Checks, describe
-from relax_explorer.core.passes.shape_heap import NO_LENGTHS, ShapeHeap
+from relax_explorer.core.passes.run_time_checks import NO_LENGTHS, Checks, ShapeHeap, describe
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.source import Span
 
@@ -54,7 +53,6 @@ def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
     """
     if is_lowered(fn):
         return fn
-    at.is_open = True  # results of calls whose shapes are computed now have a rank only
     return _Lowering(fn, at).function()
 
 

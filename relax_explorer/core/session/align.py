@@ -16,7 +16,7 @@ from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, operands
-from relax_explorer.core.passes.contract import Record
+from relax_explorer.core.passes.record import Record
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.pairing import Pairing, common_run, head_of, increasing, name_of

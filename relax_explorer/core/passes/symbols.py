@@ -1,17 +1,31 @@
-"""NormalizeGlobalVar: name each public function by its global symbol."""
+"""Normalize, NormalizeGlobalVar and AttachGlobalSymbol: normal form, and names of functions."""
 
 from __future__ import annotations
 
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_blocks, map_operands, sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.properties import NORMAL_FORM, SYMBOLS_ATTACHED
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@module_pass("Normalize", establishes=[NORMAL_FORM])
+def normalize_pass(module: IRModule, at: PassSite) -> IRModule:
+    """Bring every function into normal form and derive the StructInfo of every variable.
+
+    Sub-expressions are bound to new variables, depth first and left to right. A module in normal form stays the same
+    object.
+    """
+    new, report = normalize_with(module)
+    at.report.extend(report)
+    return new
 
 
 @module_pass("NormalizeGlobalVar", requires=[NORMAL_FORM])
@@ -85,3 +99,22 @@ class _Renamer:
             true, false = (self.sequence(branch) for branch in sequences(value))
             return replace(value, true_branch=true, false_branch=false)
         return map_operands(value, self._value)
+
+
+@module_pass("AttachGlobalSymbol", requires=[NORMAL_FORM], establishes=[SYMBOLS_ATTACHED])
+def attach_global_symbol(module: IRModule, at: PassSite) -> IRModule:
+    """Set `global_symbol` of every Relax function and PrimFunc that lacks it to its name, so that the build can link it.
+
+    The attribute `system_lib_prefix` of the module begins the name and the symbol of each PrimFunc, so that libraries which are
+    linked into one program don't share symbols.
+    """
+    prefix = str(module.attrs.get("system_lib_prefix", ""))
+    taken = FreshNames(module.functions)
+    names = {name: name for name in module.functions}
+    for name, fn in module.functions.items():
+        if prefix and type(fn) is PrimFunc and not name.startswith(prefix):
+            names[name] = taken(prefix + name)
+            at.editor.replace(name, replace(fn, attrs=fn.attrs.having(global_symbol=names[name])))
+        elif isinstance(fn, (e.Function, PrimFunc)) and "global_symbol" not in fn.attrs:
+            at.editor.replace(name, replace(fn, attrs=fn.attrs.having(global_symbol=name)))
+    return with_names(at.editor.done(), at, names) if prefix else at.editor.done()

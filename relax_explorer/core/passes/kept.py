@@ -1,17 +1,17 @@
-"""What every pass keeps: effects that a user sees, their order, and checks that may stop a run.
+"""What every pass keeps: effects and their order, checks, StructInfo of results, and visible functions.
 
-No property tells this, since it compares two modules. Successors of bindings are those that the pass recorded.
-"""
+No property tells this, since it compares two modules. Successors of bindings are those that the pass recorded."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from relax_explorer.core.check.compatible import NO, YES, fits, more_specific, never_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -19,7 +19,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
-from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.contract import Kept, PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.same_lengths import known_lengths
@@ -150,12 +150,23 @@ class _Kept:
         """What a function lost, and what changed places in it."""
         if not (_has_effects(fn) or e.MatchCast in contents(fn).bindings):  # most often
             return []
+        found = self._of_function(fn, new, frozenset())
+        return self._of_function(fn, new, self._proved) if found else found
+
+    @cached_property
+    def _proved(self) -> Set[e.Binding]:
+        """The bindings of the old module whose checks can't stop a run. Few passes drop checks, so others do not load the proofs."""
+        from relax_explorer.core.passes.eliminate_shape_checks import proved_bindings
+
+        return proved_bindings(self.before)
+
+    def _of_function(self, fn: e.Function, new: e.Function, proved: Set[e.Binding]) -> list[Loss]:
         found: list[Loss] = []
         places: dict[e.Binding, int] = {}
         casts: _Casts | None = None
         for owner, group, unordered in _groups(fn):
             casts = casts or (_Casts.of(fn) if any(type(b) is e.MatchCast for b in group) else None)
-            may_stop = [b for b in group if b not in self.site.proved]
+            may_stop = [b for b in group if b not in proved]
             seen = [b for b in may_stop if effect(b) or self._may_stop(b, casts)]
             if not seen:
                 continue
@@ -222,7 +233,7 @@ class _Kept:
 
     def _may_stop(self, binding: e.Binding, casts: _Casts | None) -> bool:
         """True for a match_cast that may fail, unless the pass was asked to drop checks."""
-        if type(binding) is not e.MatchCast or self.site.drops_checks or casts is None:
+        if type(binding) is not e.MatchCast or Kept.CHECKS in self.site.changes or casts is None:
             return False
         return not is_proven(binding, casts.new[binding], casts.lengths)
 
@@ -355,3 +366,114 @@ def _what(binding: e.Binding) -> str:
         checked = next((arg.name for arg in call.args if type(arg) is e.Var), "a value")
         return f"the check of {checked!r}"
     return f"the effect {effect(binding).removeprefix('relax.').removesuffix(' []')}"
+
+
+def vaguer(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
+    """Results of public functions that can't be what they were, and new annotations that hide what was known of a value."""
+    for name, fn in before.relax_functions.items():
+        new = after.relax_functions.get(name)
+        if new is None or new is fn:
+            continue
+        if not fn.is_private and Kept.RESULTS not in site.changes:
+            yield from _other_result(name, fn, new)
+        if not site.as_tvm:
+            yield from _hidden(fn, new)
+
+
+def _other_result(name: str, fn: e.Function, new: e.Function) -> Iterator[Loss]:
+    was, now = fn.struct_info, new.struct_info
+    if (
+        isinstance(was, s.FuncStructInfo)
+        and isinstance(now, s.FuncStructInfo)
+        and never_fits(now.ret, was.ret)
+    ):
+        yield Loss(new.body, f"the result of {name} is {now.ret}, it was {was.ret}")
+
+
+def _hidden(fn: e.Function, new: e.Function) -> Iterator[Loss]:
+    """The first variable whose annotation is weaker than its value, where it had better StructInfo before."""
+    if not contents(new).hides_infos:  # most often
+        return
+    weak = [b for b in bindings(new) if type(b) is e.VarBinding and b.annotation is not None and _is_weak(b)]
+    if not weak:
+        return
+    was: dict[str, list[s.StructInfo]] = {}
+    for binding in bindings(fn):
+        if binding.var is not None and binding.var.struct_info is not None:
+            was.setdefault(binding.var.name, []).append(binding.var.struct_info)
+    for binding in weak:
+        now, known = binding.var.struct_info, was.get(binding.var.name)
+        if now is not None and known and all(_is_better(info, now) for info in known):
+            yield Loss(
+                binding, f"the StructInfo of {binding.var.name!r} is less precise: {now}, it was {known[0]}"
+            )
+            return
+
+
+def _is_weak(binding: e.VarBinding) -> bool:
+    value, var = binding.value.struct_info, binding.var.struct_info
+    return value is not None and var is not None and value is not var and _is_better(value, var)
+
+
+def _is_better(a: s.StructInfo, b: s.StructInfo) -> bool:
+    return more_specific(a, b) is YES and more_specific(b, a) is NO
+
+
+_OF_PASSES = ("Codegen", "Composite", "Primitive", "num_input", "op_pattern", "rx.", "relax.")
+"""Attributes that tell passes what to do, by the beginnings of their names: a pass that did it may drop them."""
+
+
+def resigned(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
+    """Visible functions that are gone or can't be called as before, and functions whose results contradict their annotation."""
+    symbols = {fn.attrs.get("global_symbol") for fn in after.relax_functions.values()}
+    for name, fn in before.relax_functions.items():
+        new = after.relax_functions.get(name)
+        if new is fn:
+            continue
+        symbol = fn.attrs.get("global_symbol")
+        is_gone = symbol is not None and symbol not in symbols and Kept.SIGNATURES not in site.changes
+        if is_gone and not fn.attrs.get("Codegen"):
+            yield Loss(fn.body, f"no function has the global_symbol {symbol!r} any more")
+        if new is None:
+            continue
+        if not fn.is_private and Kept.SIGNATURES not in site.changes:
+            yield from _other_params(name, fn, new)
+        yield from _lost_attributes(name, fn, new)
+        if (
+            _contradicts(new) and not _contradicts(fn) and Kept.RESULTS not in site.changes
+        ):  # lengths that options give may
+            yield Loss(
+                new.body,
+                f"{name} returns {new.body.struct_info}, its annotation says {new.ret_struct_info}",
+            )
+
+
+def _other_params(name: str, fn: e.Function, new: e.Function) -> Iterator[Loss]:
+    """The first difference of parameters that a caller would see."""
+    was, now = [p.name for p in fn.params], [p.name for p in new.params]
+    if len(was) != len(now):
+        yield Loss(new.body, f"{name} has {len(now)} parameters, it had {len(was)}")
+    elif was != now and sorted(was) == sorted(now):
+        yield Loss(new.body, f"the parameters of {name} are {', '.join(now)} now; they were {', '.join(was)}")
+    elif fits(_accepting(new), _accepting(fn)) is not YES:
+        infos = [", ".join([f"{p.name}: {p.struct_info}" for p in of.params]) for of in (new, fn)]
+        yield Loss(new.body, f"{name} takes {infos[0]} now, it took {infos[1]}")
+
+
+def _accepting(fn: e.Function) -> s.FuncStructInfo:
+    """A function of these parameters, of which only they are of interest."""
+    return s.FuncStructInfo(tuple([param.struct_info or s.OBJECT for param in fn.params]), s.OBJECT)
+
+
+def _lost_attributes(name: str, fn: e.Function, new: e.Function) -> Iterator[Loss]:
+    """The first attribute that is gone."""
+    for key, value in fn.attrs.items():
+        if key not in new.attrs and key != "global_symbol" and not key.startswith(_OF_PASSES):
+            yield Loss(new.body, f"the attribute {key!r} of {name} is gone: {value}")
+            return
+
+
+def _contradicts(fn: e.Function) -> bool:
+    """True if the result can't be what the annotation says."""
+    result, said = fn.body.body.struct_info, fn.ret_struct_info
+    return result is not None and said is not None and never_fits(result, said)
