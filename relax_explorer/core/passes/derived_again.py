@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from relax_explorer.core.build.module_editor import Member
-from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.check.derive import default_derive
+from relax_explorer.core.check.call_graph import default_derive, mentioned
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import forced, is_impure, is_pure, stated
 from relax_explorer.core.check.wildcards import allowed
