@@ -123,7 +123,7 @@ class _Comparison:
             return False
         if body.struct_info is not old.body.struct_info or not _casts_alike(fn, old):
             return True
-        return self._sequence(body, frozenset(map(id, bindings(old))), is_pure)
+        return self._sequence(body, _ids(old), is_pure)
 
     def _sequence(self, seq: e.SeqExpr, known: frozenset[int], is_pure: bool) -> bool:
         """True for a sequence with new bindings whose StructInfo may not follow, or with an effect where the function `is_pure`."""
@@ -197,6 +197,13 @@ class _Comparison:
         )
 
 
+def _ids(fn: e.Function) -> frozenset[int]:
+    """The identities of the bindings of a function."""
+    if WITH_BLOCKS.isdisjoint(contents(fn).values):
+        return frozenset([id(binding) for block in fn.body.blocks for binding in block.bindings])
+    return frozenset(map(id, bindings(fn)))
+
+
 def _may_be_impure(callee: e.Expr) -> bool:
     """True if a call of this may have an effect. Of packed functions, only calls tell."""
     return type(callee) is e.ExternFunc or is_impure(e.Call(callee, ()), undeclared=False, by_spec=True)
@@ -234,7 +241,7 @@ def _is_copy(binding: e.Binding) -> bool:
 def _casts_alike(fn: e.Function, old: e.Function) -> bool:
     """True if two functions have equal match_casts, which may bind lengths."""
     if e.MatchCast not in contents(old).bindings:
-        return not any([type(b) is e.MatchCast for b in bindings(fn)])
+        return e.MatchCast not in contents(fn).bindings
     casts = [[b.struct_info for b in bindings(of) if type(b) is e.MatchCast] for of in (fn, old)]
     return casts[0] == casts[1]
 
