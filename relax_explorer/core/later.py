@@ -8,7 +8,7 @@ from importlib import import_module
 
 
 def later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of a package whose names live in modules below it.
+    """The `__getattr__` of a package whose names live in modules below it, or in those that `homes` names in full.
 
     A package that imports its own modules as it is loaded is a circle: two threads that enter it at two places wait for each other,
     and Python then hands out a module that is half loaded.
@@ -18,7 +18,7 @@ def later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(f"{package}.{home}")
+        module = import_module(home if home.startswith("relax_explorer.") else f"{package}.{home}")
         value = module if home.rpartition(".")[2] == name else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value

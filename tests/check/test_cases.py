@@ -37,7 +37,7 @@ VERDICTS: dict[str, tuple[set[str], set[str]]] = {
 
 
 def problems(text: str, profile: str) -> list[Diagnostic]:
-    from relax_explorer.core.check.module_check import problems as of_text
+    from relax_explorer.core.phases.module_check import problems as of_text
 
     try:
         return [item for item in rxe.check(rxe.parse(text), profile) if item.is_error]

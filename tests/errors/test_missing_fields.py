@@ -9,7 +9,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core import passes as registry
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.phases.module_properties import PROPERTIES
 from relax_explorer.core.session.session import Session
 from tests.cli.test_commands import rxe_cli
 

@@ -8,7 +8,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import table
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
-from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.phases.module_properties import PROPERTIES
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import binding_text, diff_modules
 from relax_explorer.core.session.session import Session

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from types import FrameType
 
 import relax_explorer as rxe
-from relax_explorer.core.check import module_check as check
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
+from relax_explorer.core.phases import module_check as check
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read
 from relax_explorer.core.syntax.surroundings import is_tvm_json

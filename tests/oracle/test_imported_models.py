@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.passes.phases import phase
+from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.session.inputs import free_lengths, make_inputs
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import imported

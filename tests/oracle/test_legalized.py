@@ -14,7 +14,12 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import table
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, PATTERNS_ANNOTATED, Property, holding
+from relax_explorer.core.phases.module_properties import (
+    NO_HIGH_LEVEL_OPS,
+    PATTERNS_ANNOTATED,
+    Property,
+    holding,
+)
 from relax_explorer.core.session.inputs import make_inputs
 from tests.support import op_examples, packed_functions
 from tests.support.op_examples import examples

@@ -9,7 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.passes.pipeline import Outcome, run_step, steps
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED
+from relax_explorer.core.phases.module_properties import BUILTINS_LOWERED
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare
 

@@ -9,17 +9,17 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import walk
-from relax_explorer.core.passes import properties
-from relax_explorer.core.passes.properties import PROPERTIES, Property
+from relax_explorer.core.phases import module_properties
+from relax_explorer.core.phases.module_properties import PROPERTIES, Property
 
 TENSOR = 'R.Tensor((4,), "float32")'
 CALLS = {
-    properties.NO_HIGH_LEVEL_OPS: "R.exp(x)",
-    properties.PURITY_ERASED: 'R.call_pure_packed("f", x, sinfo_args=R.Tensor((4,), "float32"))',
-    properties.EXPLICIT_ALLOCATION: 'R.call_dps_packed("f", (x,), R.Tensor((4,), "float32"))',
-    properties.ALLOCATION_LOWERED: 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))',
-    properties.BUILTINS_LOWERED: "R.shape_of(x)",
-    properties.NO_TENSOR_TO_SHAPE: "R.tensor_to_shape(R.const([1, 2], 'int64'))",
+    module_properties.NO_HIGH_LEVEL_OPS: "R.exp(x)",
+    module_properties.PURITY_ERASED: 'R.call_pure_packed("f", x, sinfo_args=R.Tensor((4,), "float32"))',
+    module_properties.EXPLICIT_ALLOCATION: 'R.call_dps_packed("f", (x,), R.Tensor((4,), "float32"))',
+    module_properties.ALLOCATION_LOWERED: 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))',
+    module_properties.BUILTINS_LOWERED: "R.shape_of(x)",
+    module_properties.NO_TENSOR_TO_SHAPE: "R.tensor_to_shape(R.const([1, 2], 'int64'))",
 }
 PLACES = {
     "the top": "w = R.null_value()\ny = {}\nz = {}\nreturn x",
@@ -65,7 +65,7 @@ def test_a_function_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_first_dataflow_block_is_told() -> None:
     block = "with R.dataflow():\n    {0} = R.exp(x)\n    R.output({0})\n"
-    found = properties.NO_DATAFLOW.violation(
+    found = module_properties.NO_DATAFLOW.violation(
         _module(f"{block.format('y')}v = x\n{block.format('z')}return x")
     )
     assert found is not None
@@ -74,6 +74,6 @@ def test_the_first_dataflow_block_is_told() -> None:
 
 def test_nested_functions_promise_purity_too() -> None:
     module = rxe.normalize(_module(f"@R.function\ndef g(p: {TENSOR}):\n    return p\nreturn g(x)"))
-    found = properties.PURITY_ERASED.violation(module)
+    found = module_properties.PURITY_ERASED.violation(module)
     assert found is not None
     assert found[0].params[0].name == "p"

@@ -10,7 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pass_order import explain
 from relax_explorer.core.passes.pipeline import Outcome, run, steps
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases.module_properties import (
     BYOC_MARKED,
     NORMAL_FORM,
     PURE_DATAFLOW,

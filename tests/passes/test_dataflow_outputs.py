@@ -11,7 +11,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import table
 from relax_explorer.core.passes.outputs import Blocks
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
-from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.phases.module_properties import PROPERTIES
 from tests.support.ready_modules import ready
 
 PROGRAM = """@R.function

@@ -15,8 +15,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import derived_again
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
-from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import without
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 from tests.support.copies import with_new_body
 

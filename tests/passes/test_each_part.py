@@ -20,9 +20,9 @@ from relax_explorer.core.passes.kept_memory import _of_function
 from relax_explorer.core.passes.op_pattern import _adds_products
 from relax_explorer.core.passes.optimize_layout_transform import _undoes
 from relax_explorer.core.passes.outputs import Blocks
-from relax_explorer.core.passes.properties import _innermost
 from relax_explorer.core.passes.run_time_checks import ShapeHeap, _is_implied
 from relax_explorer.core.passes.to_mixed_precision import _Settled
+from relax_explorer.core.phases.module_properties import _innermost
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, BufferStore
 

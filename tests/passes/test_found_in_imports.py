@@ -11,7 +11,7 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, exprs
 from relax_explorer.core.passes.pipeline import run, steps
-from relax_explorer.core.passes.properties import PURITY_ERASED, holding
+from relax_explorer.core.phases.module_properties import PURITY_ERASED, holding
 from tests.passes.test_pattern_passes import in_graph
 from tests.support.roundtrip import function
 

@@ -7,7 +7,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.properties import NORMALIZED, WELL_FORMED
+from relax_explorer.core.phases.module_properties import NORMALIZED, WELL_FORMED
 
 TENSOR = 'R.Tensor((2, 3), "float32")'
 TEXT = """

@@ -13,7 +13,7 @@ from relax_explorer.core.passes.examples import example
 from relax_explorer.core.passes.pass_order import unmet
 from relax_explorer.core.passes.phase_table import commuting, explained
 from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases.module_properties import holding
 
 CODE = "RX0418"
 # The earlier pass has done itself what the later one is for: nothing is left to do, and no other order does more.

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import forget, has_facts
 from relax_explorer.core.passes.contract import PassSite, infer_again
 from relax_explorer.core.passes.pipeline import run, steps
-from relax_explorer.core.passes.properties import CLOSURES_CONVERTED, WELL_FORMED
+from relax_explorer.core.phases.module_properties import CLOSURES_CONVERTED, WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from tests.support.copies import with_new_body
 

@@ -15,7 +15,7 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes import get
 from relax_explorer.core.passes.pipeline import steps as steps_of
-from relax_explorer.core.passes.properties import LOWERED, SHAPES_LOWERED
+from relax_explorer.core.phases.module_properties import LOWERED, SHAPES_LOWERED
 from tests.support.corpus import MODELS, Model
 from tests.support.oracle import Oracle
 from tests.support.roundtrip import function

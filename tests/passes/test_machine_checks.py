@@ -11,7 +11,7 @@ import relax_explorer as rxe
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.residual import MACHINE, shape_checks
 from tests.support.corpus import MODELS, Model

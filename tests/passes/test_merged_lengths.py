@@ -14,8 +14,8 @@ from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
-from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import holding
 from tests.support.roundtrip import function
 
 HEAD = 'x: R.Tensor((4,), "float32"), z: R.Tensor((3,), "float32"), u: R.Tensor("float32"), v: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")'

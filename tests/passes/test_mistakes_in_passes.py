@@ -23,8 +23,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.passes.contract import ALWAYS, Kept, Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Outcome, Step, run, steps
-from relax_explorer.core.passes.properties import WELL_FORMED, holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import WELL_FORMED, holding
 from relax_explorer.core.session.bisect import SameOutput
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.samples import Sample

@@ -19,8 +19,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import derived_again
 from relax_explorer.core.passes.contract import Pass, PassSite
 from relax_explorer.core.passes.pipeline import Step, run_step, steps
-from relax_explorer.core.passes.properties import PROPERTIES, Property
 from relax_explorer.core.passes.rewrite import Answer, rewrite
+from relax_explorer.core.phases.module_properties import PROPERTIES, Property
 from tests.support.random_programs import random_program
 from tests.support.ready_modules import ready
 from tests.support.roundtrip import SAMPLES

@@ -19,7 +19,7 @@ from relax_explorer.core.ir.walk import all_blocks, bindings, map_block, map_seq
 from relax_explorer.core.passes import fold_constant
 from relax_explorer.core.passes.pass_order import explain
 from relax_explorer.core.passes.pipeline import run, run_step, steps
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
+from relax_explorer.core.phases.module_properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
 from tests.support.oracle import Oracle
 from tests.support.ready_modules import Held
 from tests.support.ready_modules import after as after_pass

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core import passes
 from relax_explorer.core.passes import phase_table
-from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import steps
-from relax_explorer.core.passes.properties import SHAPES_LOWERED
+from relax_explorer.core.phases.module_properties import SHAPES_LOWERED
+from relax_explorer.core.phases.phases import PHASES
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli.main import group
 from tests.support.ready_modules import after

@@ -9,7 +9,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir.walk import all_dims
 from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases.module_properties import holding
 from tests.support.pass_agreement import programs
 
 DEVICES = """

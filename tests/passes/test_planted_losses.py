@@ -14,8 +14,8 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
-from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import holding
 
 V = 'R.Tensor((4,), "float32")'
 TEXT = f"""

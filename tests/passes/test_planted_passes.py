@@ -13,11 +13,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_sequences
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
-from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import holding
 
 HEAD = 'x: R.Tensor((2,), "float32"), u: R.Tensor("float32"), c: R.Tensor((), "bool")'
 PRINTS = 'R.print(x, format="first")\nR.print(x, format="second")'

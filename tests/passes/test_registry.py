@@ -15,16 +15,17 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
-from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.pipeline import Step, run_step, steps
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases.module_properties import (
     CANONICAL_BINDINGS,
     NO_DATAFLOW,
     NO_HIGH_LEVEL_OPS,
     NORMALIZED,
+    PROPERTIES,
     WELL_FORMED,
     Property,
 )
+from relax_explorer.core.phases.phases import phase
 
 
 def test_every_pass_in_a_file_is_listed() -> None:
@@ -282,3 +283,11 @@ def test_what_is_no_pass_is_refused() -> None:
     for wrong, reason in ((silent, "docstring"), (odd, "'needed'"), (steps, "no pass")):
         with pytest.raises(ValueError, match=reason):
             rxe.passes.register(wrong)
+
+
+def test_properties_name_the_passes_that_establish_them() -> None:
+    """The check of a claim tells them; it lies below the passes, and can't ask."""
+    registry = rxe.passes
+    assert {q.name: sorted(q.made_by) for q in PROPERTIES} == {
+        q.name: sorted(registry.makers(q.name)) for q in PROPERTIES
+    }

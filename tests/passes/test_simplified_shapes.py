@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.session.session import Session
 from tests.support.oracle import Oracle
 from tests.support.random_lengths import LENGTHS, outcome, program

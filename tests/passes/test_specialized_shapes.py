@@ -16,7 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.passes.bind_values import shape_variables
 from relax_explorer.core.passes.pipeline import Outcome, run_step, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.shapes.residual import shape_checks
 from tests.support.oracle import Oracle
 from tests.support.random_lengths import outcome, program

@@ -12,7 +12,7 @@ import relax_explorer
 from relax_explorer import IRModule
 from relax_explorer.core.collector import collector_at_rest, set_aside, take_back
 from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.propagate import analyse

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.phases.module_check import checked
 from relax_explorer.core.session.made import with_constants
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui.tui.app import Explorer

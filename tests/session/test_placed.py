@@ -7,7 +7,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import map_blocks
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
-from relax_explorer.core.passes.properties import WELL_FORMED
+from relax_explorer.core.phases.module_properties import WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.doc import placed

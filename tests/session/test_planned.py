@@ -6,7 +6,7 @@ import pytest
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.pipeline import steps
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.session.session import Plan, Session
 from tests.support.roundtrip import SAMPLES
 

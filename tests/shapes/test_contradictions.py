@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check.module_check import check
 from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.phases.module_check import check
 from relax_explorer.core.shapes.why import why
 from relax_explorer.core.syntax.parser import parse
 from tests.support.oracle import Oracle

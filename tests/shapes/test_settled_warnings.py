@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from relax_explorer.core.check.module_check import check
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.passes.pipeline import run_pipeline
+from relax_explorer.core.phases.module_check import check
 from relax_explorer.core.syntax.parser import parse
 
 PROGRAM = """@I.ir_module

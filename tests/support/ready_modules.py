@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import relax_explorer as rxe
 from relax_explorer.core import passes
-from relax_explorer.core.passes import properties
 from relax_explorer.core.passes.pipeline import run, steps
+from relax_explorer.core.phases import module_properties
 
 REFUSING = {"VMShapeLower": "LowerAllocTensor"}
 """Passes that refuse some modules that no property tells apart, and those that must run before them."""
@@ -22,7 +22,7 @@ def ready(module: rxe.IRModule, name: str) -> rxe.IRModule:
     return module
 
 
-Held = dict[rxe.IRModule, set[properties.Property]]
+Held = dict[rxe.IRModule, set[module_properties.Property]]
 
 
 def after(module: rxe.IRModule, name: str, held: Held | None = None) -> rxe.IRModule:
@@ -34,7 +34,7 @@ def after(module: rxe.IRModule, name: str, held: Held | None = None) -> rxe.IRMo
     if held is None:
         return rxe.run_pipeline(before, name)
     if before not in held:
-        held[before] = properties.holding(before)
+        held[before] = module_properties.holding(before)
     (outcome,) = run(before, steps(name), held[before])
     outcome.raise_errors()
     return outcome.module

@@ -11,7 +11,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import dtype, expr, prim, struct_info
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.properties import PURE_DATAFLOW, WELL_FORMED
+from relax_explorer.core.phases.module_properties import PURE_DATAFLOW, WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from tests.support import (
     packed_functions,

@@ -13,10 +13,10 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir.expr import Call
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes import phases, properties
 from relax_explorer.core.passes.pass_order import explain, required_passes
 from relax_explorer.core.passes.phase_table import explained
 from relax_explorer.core.passes.pipeline import Outcome, run, steps
+from relax_explorer.core.phases import module_properties, phases
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli.main import group
 
@@ -33,7 +33,7 @@ def named(problems: Sequence[Diagnostic]) -> list[tuple[str, str]]:
 
 
 NAMES = {
-    "command": command, "named": named, "passes": passes, "phases": phases, "properties": properties, "explain": explain,
+    "command": command, "named": named, "passes": passes, "phases": phases, "properties": module_properties, "explain": explain,
     "required_passes": required_passes, "explained": explained, "steps": steps,
 }  # fmt: skip
 
@@ -48,7 +48,7 @@ def about(module: IRModule | None) -> dict[str, Any]:
 
     def outcomes(pipeline: str, phase_check: str = "error") -> list[Outcome]:
         """The outcome of each step on the program."""
-        return list(run(ready(), steps(pipeline), properties.holding(ready()), True, phase_check))
+        return list(run(ready(), steps(pipeline), module_properties.holding(ready()), True, phase_check))
 
     def after(pipeline: str, **options: Any) -> IRModule:
         """The program after passes."""

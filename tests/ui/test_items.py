@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from relax_explorer import IRModule, normalize
-from relax_explorer.core.passes.phases import phase
+from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.session import snapshot
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_session import DebugSession

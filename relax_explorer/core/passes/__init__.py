@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 # What authors of passes use.
 _HOMES = {
-    "function_pass": "contract",
-    "module_pass": "contract",
-    "register_phase": "phases",
-    "unregister_phase": "phases",
-    "register_property": "phases",
-    "unregister_property": "phases",
+    **dict.fromkeys(("function_pass", "module_pass"), "contract"),
+    **dict.fromkeys(
+        ("register_phase", "unregister_phase", "register_property", "unregister_property"),
+        "relax_explorer.core.phases.phases",
+    ),
 }
 __getattr__ = later(__name__, _HOMES)
 

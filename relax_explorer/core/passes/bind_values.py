@@ -12,7 +12,6 @@ from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.compatible import always_fits, match_dims
-from relax_explorer.core.check.module_check import lenient
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import passes as codes
@@ -33,7 +32,8 @@ from relax_explorer.core.ir.walk import (
 )
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass, relax_function
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.phases.module_check import lenient
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
+from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.shapes.machine_checks import NOTHING, STORE, callee_name, number_of
 from relax_explorer.core.shapes.residual import ShapeCheck
 

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs, map_operands, operands, sequences
 from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 

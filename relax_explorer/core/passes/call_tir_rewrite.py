@@ -13,10 +13,11 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import VDevice
 from relax_explorer.core.ir.walk import contents, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
     EXPLICIT_ALLOCATION,
@@ -26,7 +27,6 @@ from relax_explorer.core.passes.properties import (
     PURITY_ERASED,
     SHAPES_LOWERED,
 )
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 _CALLS = {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
 

@@ -16,9 +16,9 @@ from relax_explorer.core.passes.branch_results import cast_branches
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.outputs import Blocks, settle_outputs
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 from relax_explorer.core.passes.same_lengths import equal_lengths, merge_lengths
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM
 
 
 @function_pass(

@@ -21,8 +21,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_blocks, bindings, map_sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import call, finished
-from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.readings import operators
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 
 ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu")
 

@@ -17,11 +17,16 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, dataflow_blocks
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_dead
-from relax_explorer.core.passes.external_code import codegen_of, unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
-from relax_explorer.core.passes.properties import BYOC_MARKED, NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.passes.readings import COMPOSITES, DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.external_code import codegen_of, unmarked
+from relax_explorer.core.phases.module_properties import (
+    BYOC_MARKED,
+    NO_NESTED_FUNCTIONS,
+    NORMAL_FORM,
+    PURITY_ERASED,
+)
 from relax_explorer.core.program.module import IRModule
 
 

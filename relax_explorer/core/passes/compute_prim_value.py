@@ -12,17 +12,17 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_operands, map_sequences
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.readings import LENGTHS
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     NO_DATAFLOW,
     NORMAL_FORM,
     PATTERNS_ANNOTATED,
     PURITY_ERASED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.readings import LENGTHS
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir import stmt as t
 
 

@@ -29,11 +29,11 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.derived_again import derived_again
-from relax_explorer.core.passes.phases import phase
-from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.passes.rebuilt_functions import rebuilt
 from relax_explorer.core.passes.record import Record, Rewrite
+from relax_explorer.core.phases.module_properties import Property
+from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.python_tree import python_tree
 

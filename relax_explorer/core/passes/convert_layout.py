@@ -30,9 +30,9 @@ from relax_explorer.core.passes.layout_rules import (
     plain,
 )
 from relax_explorer.core.passes.pattern_rules import call
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.passes.to_mixed_precision import DataflowForms
+from relax_explorer.core.phases.module_properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 Desired = Mapping[str, Sequence[str]]

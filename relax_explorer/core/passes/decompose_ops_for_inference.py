@@ -7,14 +7,14 @@ from typing import Annotated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes import decompositions as parts
 from relax_explorer.core.passes.contract import PassSite, function_pass, relax_function
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.readings import OPERATORS
+from relax_explorer.core.phases.module_properties import (
     NO_HIGH_LEVEL_OPS,
     NO_TENSOR_TO_SHAPE,
     NORMAL_FORM,
     PURITY_ERASED,
     SHAPES_LOWERED,
 )
-from relax_explorer.core.passes.readings import OPERATORS
 
 _PARTS = {
     "relax.nn.batch_norm": parts.batch_norm,

@@ -12,11 +12,11 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.pattern_rules import call
-from relax_explorer.core.passes.properties import NO_TENSOR_TO_SHAPE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import NO_TENSOR_TO_SHAPE
 
 Decomposition = Callable[[BlockBuilder, e.Call, str], e.Expr | None]
 """Emits the parts of a call and returns its new value, or None to keep the call. The text is the name of its variable."""

@@ -9,7 +9,6 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.partials import (
     Increments,
     NoGradient,
@@ -23,6 +22,7 @@ from relax_explorer.core.passes.partials import (
     where,
 )
 from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.phases import machine_calls as m
 
 
 def _relu(d: Partials) -> Increments:

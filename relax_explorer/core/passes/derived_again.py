@@ -27,8 +27,8 @@ from relax_explorer.core.ir.walk import (
     operands,
     sequences,
 )
-from relax_explorer.core.passes.properties import DERIVED
 from relax_explorer.core.passes.record import Record
+from relax_explorer.core.phases.module_properties import DERIVED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.legalize_ops import dispatched
-from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.readings import RARE_OPERATORS
+from relax_explorer.core.phases.module_properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 

@@ -13,8 +13,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims, contents, operands, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
 from relax_explorer.core.passes.contract import Kept, PassSite, check_errors, function_pass
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM
 
 
 @function_pass(

@@ -15,8 +15,8 @@ from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.hash import Hasher, data_digest
 

@@ -12,8 +12,8 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
 from relax_explorer.core.passes.liveness import Live, unread_in_graphs
-from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import without
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 

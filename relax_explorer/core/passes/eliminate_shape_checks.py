@@ -15,9 +15,9 @@ from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.conditions import fits_without_lengths
 from relax_explorer.core.shapes.machine_checks import is_lowered

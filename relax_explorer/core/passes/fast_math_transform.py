@@ -18,9 +18,9 @@ from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, lowest
 from relax_explorer.core.ops.tensor.reduction import reduce_stage
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.readings import OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import ADDED_KERNELS, NORMAL_FORM
 
 
 @function_pass(

@@ -8,10 +8,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.passes.readings import operators
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_const, is_op, is_tuple_get_item, wildcard
+from relax_explorer.core.phases.module_properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 
 
 @function_pass(

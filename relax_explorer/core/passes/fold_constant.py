@@ -21,9 +21,9 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
-from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.readings import DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.tir.stmt import PrimFunc
 
 SIZE_LIMIT = 1 << 20  # elements that a folded constant may have, if the operands have fewer

@@ -13,9 +13,14 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.walk import all_blocks, dataflow_blocks, info_holders, operands
 from relax_explorer.core.passes import composites
 from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
-from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
+from relax_explorer.core.patterns import pattern as q
+from relax_explorer.core.patterns.matcher import Match, match
+from relax_explorer.core.patterns.matches import binding_index, root_of, roots
+from relax_explorer.core.patterns.pattern_text import read_pattern
+from relax_explorer.core.phases.external_code import unmarked
+from relax_explorer.core.phases.module_properties import (
     BYOC_MARKED,
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
@@ -23,11 +28,6 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
-from relax_explorer.core.patterns import pattern as q
-from relax_explorer.core.patterns.matcher import Match, match
-from relax_explorer.core.patterns.matches import binding_index, root_of, roots
-from relax_explorer.core.patterns.pattern_text import read_pattern
 from relax_explorer.core.program.module import IRModule
 
 

@@ -10,21 +10,21 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import NotLowered
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_uncalled, eliminate_dead_code
 from relax_explorer.core.passes.fused_kernel import FusedKernel, fused_kernel
 from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.readings import PRIVATE
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.unused_signatures import expand_tuple_arguments, remove_unused_parameters
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     EXPLICIT_ALLOCATION,
     NORMAL_FORM,
     PATTERNS_ANNOTATED,
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.readings import PRIVATE
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.passes.unused_signatures import expand_tuple_arguments, remove_unused_parameters
 from relax_explorer.core.program.module import IRModule
 
 

@@ -14,11 +14,11 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.ops.tensor.linalg import product
 from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.fuse_ops_by_pattern import FusionPattern, fused
-from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
+from relax_explorer.core.phases.module_properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 

@@ -15,12 +15,12 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, defined_dims, sequences
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
 from relax_explorer.core.passes.derivatives import RULES
 from relax_explorer.core.passes.partials import NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
     NO_HIGH_LEVEL_OPS,

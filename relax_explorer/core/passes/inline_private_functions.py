@@ -32,9 +32,9 @@ from relax_explorer.core.passes.contract import PassSite, infer_again, module_pa
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.private_functions import canonical
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 

@@ -6,12 +6,17 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.walk import sequences
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import KILLS, killed
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NO_DATAFLOW, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
+    BUILTINS_LOWERED,
+    NO_DATAFLOW,
+    NORMAL_FORM,
+    PURITY_ERASED,
+)
 
 
 @function_pass(

@@ -26,9 +26,11 @@ from relax_explorer.core.ir.walk import (
     operands,
     sequences,
 )
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.readings import NESTED
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CLOSURES_CONVERTED,
     NO_NESTED_FUNCTIONS,
@@ -37,8 +39,6 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.readings import NESTED
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 

@@ -18,7 +18,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.phases import machine_calls as m
 
 Entry = int | tuple[int, int]
 """An axis of the program, or the place within its blocks of some size."""

@@ -20,14 +20,6 @@ from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, by_name, function_pass
-from relax_explorer.core.passes.phases import closure_calls
-from relax_explorer.core.passes.properties import (
-    ADDED_KERNELS,
-    CANONICAL_BINDINGS,
-    NO_HIGH_LEVEL_OPS,
-    NO_TENSOR_TO_SHAPE,
-    NORMAL_FORM,
-)
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 from relax_explorer.core.passes.symbols import normalized_names
 from relax_explorer.core.passes.tvm_kernels import (
@@ -39,6 +31,14 @@ from relax_explorer.core.passes.tvm_kernels import (
     with_known_operands,
     without_shape_operands,
 )
+from relax_explorer.core.phases.module_properties import (
+    ADDED_KERNELS,
+    CANONICAL_BINDINGS,
+    NO_HIGH_LEVEL_OPS,
+    NO_TENSOR_TO_SHAPE,
+    NORMAL_FORM,
+)
+from relax_explorer.core.phases.phases import closure_calls
 from relax_explorer.core.program.module import IRModule
 
 

@@ -21,11 +21,11 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, map_operands, operands
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.passes import lambda_lift
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
 from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
 from relax_explorer.core.passes.eliminate_common_subexpr import value_key
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
     NO_DATAFLOW,

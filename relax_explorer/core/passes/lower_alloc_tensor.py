@@ -8,16 +8,16 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, UINT8, DType
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
     EXPLICIT_ALLOCATION,
     NORMAL_FORM,
     SHAPES_LOWERED,
 )
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass(

@@ -14,9 +14,10 @@ from relax_explorer.core.ir.dtype import UINT8
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
     NO_DATAFLOW,
@@ -24,7 +25,6 @@ from relax_explorer.core.passes.properties import (
     NORMAL_FORM,
     PURITY_ERASED,
 )
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass(

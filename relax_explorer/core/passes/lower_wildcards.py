@@ -17,7 +17,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, map_blocks, map_sequences, sequences
 from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
+from relax_explorer.core.phases.module_properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 
 Change = Callable[[s.StructInfo], s.StructInfo]

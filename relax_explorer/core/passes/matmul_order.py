@@ -13,10 +13,10 @@ from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.passes.compile_time import known_at_compile_time
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.passes.readings import OPERATORS, operators
 from relax_explorer.core.patterns.matcher import Match, seen_through
 from relax_explorer.core.patterns.pattern import Pattern, is_op, wildcard
+from relax_explorer.core.phases.module_properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 
 
 @function_pass("ExpandMatmulOfSum", reads=[operators("matmul", "add")], rebuilds=True, requires=[NORMAL_FORM])

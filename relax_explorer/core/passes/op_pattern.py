@@ -8,7 +8,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, PATTERNS_ANNOTATED
+from relax_explorer.core.phases.module_properties import NORMAL_FORM, PATTERNS_ANNOTATED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad

@@ -10,10 +10,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap, place
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules
-from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.readings import OPERATORS
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import Pattern, is_gv, is_op, is_tuple, wildcard
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 
 
 @function_pass("OptimizeLayoutTransform", reads=[OPERATORS], rebuilds=True, requires=[NORMAL_FORM])

@@ -16,8 +16,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.phases import machine_calls as m
 
 Increments = Sequence[e.Expr | None]
 

@@ -9,8 +9,8 @@ from relax_explorer.core import passes as registry
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.passes.contract import Pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, Property
 from relax_explorer.core.passes.readings import Reading
+from relax_explorer.core.phases.module_properties import NORMAL_FORM, Property
 from relax_explorer.core.program.module import IRModule
 
 # Orders that contracts do not tell: the second pass comes after the first, for a reason.

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.pass_order import ORDERS, unmet
-from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import Step
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases.module_properties import (
     BYOC_MARKED,
     NORMAL_FORM,
     NORMALIZED,
@@ -19,6 +18,7 @@ from relax_explorer.core.passes.properties import (
     WELL_FORMED,
     Property,
 )
+from relax_explorer.core.phases.phases import PHASES
 
 ALWAYS = (
     WELL_FORMED,

@@ -24,9 +24,9 @@ from relax_explorer.core.passes.contract import Kept, Pass, PassSite
 from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
-from relax_explorer.core.passes.phases import phase
-from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.passes.record import Record, Rewrite
+from relax_explorer.core.phases.module_properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
+from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.program.module import IRModule
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import contents
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     NO_DATAFLOW,
     NO_HIGH_LEVEL_OPS,

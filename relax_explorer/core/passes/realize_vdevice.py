@@ -25,7 +25,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, contents, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
     NORMAL_FORM,

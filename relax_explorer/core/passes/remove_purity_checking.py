@@ -8,8 +8,13 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.forgotten_lengths import forget_lengths
-from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM, PURE_DATAFLOW, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import (
+    NO_DATAFLOW,
+    NORMAL_FORM,
+    PURE_DATAFLOW,
+    PURITY_ERASED,
+)
 
 
 @function_pass(

@@ -7,10 +7,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.readings import operators
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 
 
 @function_pass("RemoveRedundantReshape", reads=[operators("reshape")], rebuilds=True, requires=[NORMAL_FORM])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, PROPERTIES
+from relax_explorer.core.phases.module_check import checked
+from relax_explorer.core.phases.module_properties import NORMAL_FORM, PROPERTIES
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 
 
 @function_pass("RewriteCUDAGraph", requires=[NORMAL_FORM])

@@ -12,15 +12,11 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import (
-    BUILTINS_LOWERED,
-    NORMAL_FORM,
-    SHAPES_LOWERED,
-)
 from relax_explorer.core.passes.readings import DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.tir.reshaping import is_reshape
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 

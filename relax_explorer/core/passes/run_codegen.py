@@ -12,14 +12,14 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_dead
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BYOC_MARKED,
     EXPLICIT_ALLOCATION,
     NORMAL_FORM,
     PURE_DATAFLOW,
 )
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.walk import bindings, defined_dims, operands, sequences
-from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer

@@ -12,7 +12,7 @@ from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import WITH_BLOCKS, contents, map_block, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.machine_checks import is_lowered

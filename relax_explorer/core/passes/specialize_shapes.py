@@ -21,15 +21,15 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims
 from relax_explorer.core.passes.bind_values import check_values, read_lengths, shape_variables
 from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.rewrite import Answer as Rewritten
+from relax_explorer.core.passes.rewrite import Rewriter, rewrite
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     NO_HIGH_LEVEL_OPS,
     NORMAL_FORM,
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.rewrite import Answer as Rewritten
-from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.given import LengthNames, Unknown, scopes
 

@@ -6,18 +6,18 @@ from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.memory_plan import DYNAMIC_RESULTS, Storage, plan
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.readings import ALLOCATIONS
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.memory_plan import DYNAMIC_RESULTS, Storage, plan
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     EXPLICIT_ALLOCATION,
     MEMORY_PLANNED,
     NORMAL_FORM,
     SHAPES_LOWERED,
 )
-from relax_explorer.core.passes.readings import ALLOCATIONS
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass(

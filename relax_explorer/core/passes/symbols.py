@@ -11,7 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_blocks, map_operands, sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, SYMBOLS_ATTACHED
+from relax_explorer.core.phases.module_properties import NORMAL_FORM, SYMBOLS_ATTACHED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 

@@ -25,8 +25,8 @@ from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks,
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
 from relax_explorer.core.passes.pattern_rules import call
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
+from relax_explorer.core.phases.module_properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 ALWAYS = frozenset(

@@ -17,7 +17,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import Fusion, Op
-from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.phases import machine_calls as m
 
 Test = Callable[[e.Call], bool]
 

@@ -23,12 +23,12 @@ from relax_explorer.core.ir.walk import (
     merged_blocks,
     substitute_info,
 )
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.private_functions import calls, changeable, clean_up, drop_unread_bindings
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 
 

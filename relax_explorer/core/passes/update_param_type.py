@@ -17,7 +17,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, map_blocks, map_sequences, substitute_info
 from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
+from relax_explorer.core.phases.module_properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.python_tree import python_tree

@@ -16,7 +16,7 @@ from relax_explorer.core.ir.struct_info import VDevice
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 _DEVICE = re.compile(r"[\w-]+(:\d+(:[\w.-]+)?)?")

@@ -18,9 +18,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_holders, map_operands, merged_blocks, sequences
-from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.passes.run_time_checks import NO_LENGTHS, Checks, ShapeHeap, describe
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     NO_DATAFLOW,
     NO_HIGH_LEVEL_OPS,
@@ -31,7 +32,6 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.run_time_checks import NO_LENGTHS, Checks, ShapeHeap, describe
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.source import Span
 

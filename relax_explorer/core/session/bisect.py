@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.check import module_check as rules
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.passes.pipeline import Step, run, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.phases import module_check as rules
+from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.arrays import read_as

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.call_graph import mentioned, reached
-from relax_explorer.core.check.module_check import checked, judged, lenient, problems
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.pipeline import Step, steps
+from relax_explorer.core.phases.module_check import checked, judged, lenient, problems
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import FunctionDiff, diff_kernels

@@ -12,7 +12,6 @@ import numpy as np
 
 from relax_explorer.core.check import arguments
 from relax_explorer.core.check.matching import match_dims
-from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.codes import syntax
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
@@ -25,6 +24,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType, limits
 from relax_explorer.core.ir.fold import DimMap
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, exprs, map_blocks, map_operands, substitute_info
+from relax_explorer.core.phases.module_check import checked
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, too_much
 from relax_explorer.core.session.stages import Stage

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import recorded
-from relax_explorer.core.check.module_check import checked, judged, lenient
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.facts import forget
 from relax_explorer.core.passes.pass_order import explain, unmet
 from relax_explorer.core.passes.pipeline import Step, run, steps
-from relax_explorer.core.passes.properties import Property, holding
+from relax_explorer.core.phases.module_check import checked, judged, lenient
+from relax_explorer.core.phases.module_properties import Property, holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules, with_groups
 from relax_explorer.core.session.provenance import Trace, history

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.record import Record, Rewrite
+from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.doc import Line, Printed, placed

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 import relax_explorer
-from relax_explorer.core.check.module_check import check, problems
 from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Failure, Label, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
+from relax_explorer.core.phases.module_check import check, problems
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage, distinct
 from relax_explorer.core.source import Span

@@ -186,7 +186,7 @@ def opt(
     from relax_explorer.core.check.claimed_phase import recorded
     from relax_explorer.core.passes.pass_order import explain as explain_order
     from relax_explorer.core.passes.pipeline import normalized, recording, run
-    from relax_explorer.core.passes.properties import holding
+    from relax_explorer.core.phases.module_properties import holding
 
     build = build_at(input)
     pipeline = with_files(pipeline_of(build, passes or "default"), profile)

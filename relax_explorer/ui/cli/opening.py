@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import click
 
-from relax_explorer.core.check.module_check import check, lenient
 from relax_explorer.core.diagnostics import Failure, ParseError
+from relax_explorer.core.phases.module_check import check, lenient
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build, open_notation
 from relax_explorer.core.session.builds import (

@@ -11,8 +11,8 @@ from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.examples import example
 from relax_explorer.core.passes.pass_order import required_passes
-from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import steps
+from relax_explorer.core.phases.phases import PHASES
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target

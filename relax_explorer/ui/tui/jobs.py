@@ -100,7 +100,7 @@ def _run(job: Job, work: Work, done: Callable[[Any], None]) -> None:
     try:
         result = work(job)
     except ParseError as failure:
-        from relax_explorer.core.check.module_check import problems
+        from relax_explorer.core.phases.module_check import problems
 
         job.receiver.post_message(JobFailed(job, problems(failure, "spec")))
     except Failure as failure:

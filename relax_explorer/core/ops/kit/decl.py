@@ -104,6 +104,8 @@ class Phase(StrEnum):
         return order.index(self) >= order.index(other)
 
 
+PHASE_ORDER: list[str] = [*Phase]
+"""The names of all phases in order; `phases.register_phase` puts others between them."""
 CALLING_PHASES = tuple([phase for phase in Phase if phase not in (Phase.PARSED, Phase.NON_DATAFLOW)])
 """The phases that an operator may belong to."""
 

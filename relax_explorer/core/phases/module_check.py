@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import proving
-from relax_explorer.core.check import arguments, claimed_phase, normal_form
+from relax_explorer.core.check import arguments, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
@@ -16,6 +16,7 @@ from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.ir.expr import UNREAD, op_ref
 from relax_explorer.core.ir.walk import any_expr
+from relax_explorer.core.phases import phase_claims
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.parser import parse
@@ -82,7 +83,7 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
         collected.extend(settled(normal, report))
         collected.extend(rules)
         collected.extend(arguments.violations(normal))
-        collected.extend(claimed_phase.violations(normal))
+        collected.extend(phase_claims.violations(normal))
     return Checked(normal, tuple(collected.sorted()), not any(item.is_error for item in rules))
 
 

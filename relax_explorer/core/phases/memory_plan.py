@@ -23,7 +23,7 @@ from relax_explorer.core.ir.facts import facts, reads, variables
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.machine_calls import is_allocation
+from relax_explorer.core.phases.machine_calls import is_allocation
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 

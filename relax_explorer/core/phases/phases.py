@@ -8,8 +8,8 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.decl import Phase
-from relax_explorer.core.passes.properties import (
+from relax_explorer.core.ops.kit.decl import PHASE_ORDER, Phase
+from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
     EXPLICIT_ALLOCATION,
@@ -115,6 +115,7 @@ def register_phase(name: str, after: str, invariants: Sequence[Property | Test])
     entries.insert(list(PHASES).index(after) + 1, (name, (*PHASES[after], *own)))
     PHASES.clear()
     PHASES.update(entries)
+    PHASE_ORDER[:] = PHASES
     return name
 
 
@@ -128,6 +129,7 @@ def unregister_phase(name: str) -> None:
         raise KeyError(f"no phase {name!r} was registered")
     own = _OWN.pop(name)
     del PHASES[name]
+    PHASE_ORDER.remove(name)
     for made in own:
         unregister_property(made.name)
 

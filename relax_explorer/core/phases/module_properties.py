@@ -1,0 +1,379 @@
+"""Properties that passes require, establish and keep. Each can be checked on a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakSet
+
+from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.check.normal_form import violations as normal_form_violations
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.purity import violations as purity_violations
+from relax_explorer.core.check.well_formed import violations as well_formed_violations
+from relax_explorer.core.collector import collector_at_rest
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.walk import all_blocks, bindings, contents, dataflow_blocks, operands, sequences
+from relax_explorer.core.ops import find
+from relax_explorer.core.phases.external_code import unmarked
+from relax_explorer.core.phases.memory_plan import plan
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@dataclass(frozen=True, eq=False)
+class Property:
+    """A predicate on modules. `violation` returns the first offending binding with a sentence, or None if the property holds."""
+
+    name: str
+    meaning: str
+    violation: Callable[[IRModule], tuple[Any, str] | None]
+    made_by: list[str] = field(default_factory=list)  # names of the passes that establish it
+
+    def holds(self, module: IRModule) -> bool:
+        """True if the module has the property."""
+        return self.violation(module) is None
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _each_binding(test: Callable[[e.Binding], str]) -> Callable[[IRModule], tuple[Any, str] | None]:
+    def violation(module: IRModule) -> tuple[Any, str] | None:
+        for fn in module.relax_functions.values():
+            for binding in bindings(fn):
+                problem = test(binding)
+                if problem:
+                    return binding, problem
+        return None
+
+    return violation
+
+
+def _first_error(rule: Callable[[IRModule], Any]) -> Callable[[IRModule], tuple[Any, str] | None]:
+    def violation(module: IRModule) -> tuple[Any, str] | None:
+        for diagnostic in rule(module):
+            if diagnostic.is_error:
+                return diagnostic.primary.place if diagnostic.primary else module, diagnostic.message
+        return None
+
+    return violation
+
+
+def _operators(is_gone: Callable[[str], bool]) -> Callable[[IRModule], tuple[Any, str] | None]:
+    """A test that no operator is called that should be gone, by name. It tells the first call in the text."""
+
+    def violation(module: IRModule) -> tuple[Any, str] | None:
+        for fn in module.relax_functions.values():
+            called = [op.name for op in contents(fn).operators if type(op) is e.OpRef]
+            found = set(filter(is_gone, called))
+            for binding in bindings(fn) if found else ():
+                name = _operator(binding.value)
+                if name in found:
+                    return binding, f"{name} is still there"
+        return None
+
+    return violation
+
+
+def _operator(value: e.Expr) -> str:
+    return value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
+
+
+def _is_high_level(name: str) -> bool:
+    # The virtual machine has the builtins: RewriteDataflowReshape makes calls of `reshape` for it.
+    if name in _BUILTINS:
+        return False
+    op = find(name)
+    return op is not None and op.is_lowered()
+
+
+def _dataflow(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        for block in dataflow_blocks(fn):
+            return block, "a dataflow block is still there"
+    return None
+
+
+DERIVED: WeakSet[IRModule] = WeakSet()
+"""Modules whose StructInfo was derived from that of a module in normal form: they need no second look."""
+
+
+def _not_derived(module: IRModule) -> tuple[Any, str] | None:
+    if module in DERIVED:
+        return None
+    new, _ = normalize_with(module)
+    for name, fn in module.relax_functions.items():
+        if fn is new[name]:
+            continue
+        pairs = zip(bindings(fn), bindings(new[name]), strict=False)
+        different = [old for old, derived in pairs if old is not derived]
+        if different:
+            return _innermost(different), "its StructInfo is not what its value gives"
+        return fn, "its StructInfo, or the order of its blocks, is not what its body gives"
+    return None
+
+
+def _innermost(different: list[e.Binding]) -> e.Binding:
+    """The first binding, or the first one in its branches or its nested function that makes it different."""
+    found, others = different[0], set(different)
+    while True:
+        blocks = [block for seq in sequences(found.value) for block in seq.blocks]
+        inner = [binding for block in blocks for binding in block.bindings if binding in others]
+        if not inner:
+            return found
+        found = inner[0]
+
+
+def _alias(binding: e.Binding) -> str:
+    if type(binding) is not e.VarBinding or type(binding.var) is not e.DataflowVar:
+        return ""
+    have, want = binding.value.struct_info, binding.var.struct_info
+    renames = isinstance(binding.value, e.Var) and (
+        have is want or not have or not want or always_fits(have, want)
+    )
+    return "a variable that only renames another" if renames else ""
+
+
+def _promised_pure(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        nested = [b.value for block in all_blocks(fn) for b in block.bindings if type(b.value) is e.Function]
+        for each in (fn, *nested):
+            info = each.struct_info
+            if isinstance(info, s.FuncStructInfo) and info.pure and not each.attrs.get("relax.force_pure"):
+                return each, "its purity is still checked"
+    return _PURE_CALLS_GONE(module)
+
+
+def _nested(binding: e.Binding) -> str:
+    return "a nested function" if type(binding.value) is e.Function else ""
+
+
+def _captures(binding: e.Binding) -> str:
+    value = binding.value
+    if type(value) is e.Function and any(var is not binding.var for var in free_variables(value)):
+        return "a nested function that reads variables around it"
+    return ""
+
+
+_NOT_COMPUTED = "a symbolic length that no builtin computes"
+
+
+def _computed_shape(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        if any(map(_is_symbolic, _leaves(fn.body.body))):
+            return fn, _NOT_COMPUTED
+        for binding in bindings(fn):
+            value = binding.value
+            if type(value) is e.Call and _WITH_LENGTHS.isdisjoint(map(type, value.args)):  # most often
+                continue
+            results = [leaf for branch in sequences(value) for leaf in _leaves(branch.body)]
+            if any(map(_is_symbolic, (*_leaves(value), *results))):
+                return binding, _NOT_COMPUTED
+    return None
+
+
+def _leaves(value: e.Expr) -> tuple[e.Expr, ...]:
+    """The operands of a value, with the fields of tuples."""
+    found = operands(value) if not e.LEAVES.intersection((type(value),)) else (value,)
+    return tuple([leaf for item in found for leaf in (item.fields if type(item) is e.Tuple else (item,))])
+
+
+def _is_symbolic(leaf: e.Expr) -> bool:
+    if type(leaf) is e.ShapeExpr:
+        return any(type(value) is not p.IntImm for value in leaf.values)
+    return type(leaf) is e.PrimValue and not leaf.value.is_literal and bool(p.free_vars(leaf.value))
+
+
+_WITH_LENGTHS = frozenset({e.ShapeExpr, e.PrimValue, e.Tuple})
+
+
+def _unplanned(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        either = plan(fn, module, True).storages  # what one profile leaves is planned in the other
+        for binding in [b for b in plan(fn, module, False).storages if b in either]:
+            return binding, "its life ends in its block, and it has no storage"
+    return None
+
+
+def _without_pattern(module: IRModule) -> tuple[Any, str] | None:
+    for name, fn in module.functions.items():
+        if isinstance(fn, PrimFunc) and "op_pattern" not in fn.attrs:
+            return fn, f"{name} has no op_pattern"
+    return None
+
+
+def _without_symbol(module: IRModule) -> tuple[Any, str] | None:
+    for name, fn in module.functions.items():
+        if isinstance(fn, (e.Function, PrimFunc)) and "global_symbol" not in fn.attrs:
+            return fn, f"{name} has no global symbol"
+    return None
+
+
+_PURE_CALLS = frozenset({"relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"})
+_PURE_CALLS_GONE = _operators(_PURE_CALLS.__contains__)
+_ALLOCATING_CALLS = frozenset(
+    {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
+)
+_BUILTINS = frozenset(
+    f"relax.{name}"
+    for name in (
+        "memory.alloc_storage", "memory.alloc_tensor", "memory.kill_storage", "memory.kill_tensor", "memory.view",
+        "memory.ensure_zero_offset", "to_vdevice", "reshape", "shape_of", "tensor_to_shape", "make_closure", "invoke_closure",
+        "builtin.alloc_tensor",
+    )
+)  # fmt: skip
+
+WELL_FORMED = Property(
+    "WELL_FORMED",
+    "every rule of the language holds, but perhaps those about side effects",
+    _first_error(lambda module: well_formed_violations(module, effects=False)),
+)
+PURE_DATAFLOW = Property(
+    "PURE_DATAFLOW",
+    "dataflow blocks, and functions that promise purity, have no side effects",
+    _first_error(
+        lambda module: (
+            problem for fn in module.relax_functions.values() for problem in purity_violations(fn, False)
+        )
+    ),
+)
+NORMAL_FORM = Property(
+    "NORMAL_FORM",
+    "each binding is one operation over leaves",
+    _first_error(normal_form_violations),
+    made_by=["Normalize", "ReplaceModule"],
+)
+NORMALIZED = Property("NORMALIZED", "normalizing changes nothing: all StructInfo is derived", _not_derived)
+NO_HIGH_LEVEL_OPS = Property(
+    "NO_HIGH_LEVEL_OPS",
+    "operators with a lowering are calls of kernels, or builtins of the virtual machine",
+    _operators(_is_high_level),
+    made_by=["LegalizeOps"],
+)
+NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow, made_by=["ToNonDataflow"])
+CANONICAL_BINDINGS = Property(
+    "CANONICAL_BINDINGS",
+    "no dataflow variable only renames another",
+    _each_binding(_alias),
+    made_by=[
+        "InlinePrivateFunctions",
+        "RemoveUnusedOutputs",
+        "ExpandTupleArguments",
+        "CanonicalizeBindings",
+        "ConvertToDataflow",
+    ],
+)
+PATTERNS_ANNOTATED = Property(
+    "PATTERNS_ANNOTATED",
+    "every PrimFunc has its pattern for fusion",
+    _without_pattern,
+    made_by=["AnnotateTIROpPattern"],
+)
+PURITY_ERASED = Property(
+    "PURITY_ERASED",
+    "no function promises purity: later passes may write into memory",
+    _promised_pure,
+    made_by=["RemovePurityChecking"],
+)
+EXPLICIT_ALLOCATION = Property(
+    "EXPLICIT_ALLOCATION",
+    "no call allocates its results",
+    _operators(_ALLOCATING_CALLS.__contains__),
+    made_by=["CallTIRRewrite"],
+)
+MEMORY_PLANNED = Property(
+    "MEMORY_PLANNED",
+    "tensors whose lives end in their block lie in storages that others use again",
+    _unplanned,
+    made_by=["StaticPlanBlockMemory"],
+)
+ALLOCATION_LOWERED = Property(
+    "ALLOCATION_LOWERED",
+    "every tensor lies in a storage",
+    _operators((_ALLOCATING_CALLS | {"relax.builtin.alloc_tensor"}).__contains__),
+    made_by=["LowerAllocTensor"],
+)
+BUILTINS_LOWERED = Property(
+    "BUILTINS_LOWERED",
+    "operators of the virtual machine are calls of its builtins",
+    _operators(_BUILTINS.__contains__),
+    made_by=["LowerRuntimeBuiltin"],
+)
+NO_TENSOR_TO_SHAPE = Property(
+    "NO_TENSOR_TO_SHAPE",
+    "shapes that tensors hold have named lengths",
+    _operators(frozenset({"relax.tensor_to_shape"}).__contains__),
+    made_by=["DecomposeOpsForInference", "DecomposeOpsForTraining"],
+)
+NO_NESTED_FUNCTIONS = Property(
+    "NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested), made_by=["LambdaLift"]
+)
+CLOSURES_CONVERTED = Property(
+    "CLOSURES_CONVERTED",
+    "no nested function reads variables around it: make_closure holds them",
+    _each_binding(_captures),
+    made_by=["LambdaLift"],
+)
+BYOC_MARKED = Property(
+    "BYOC_MARKED",
+    "each composite function lies in one that names its code generator",
+    unmarked,
+    made_by=["MergeCompositeFunctions"],
+)
+SHAPES_LOWERED = Property(
+    "SHAPES_LOWERED",
+    "no operand has a symbolic length: the shape heap holds them",
+    _computed_shape,
+    made_by=["VMShapeLower"],
+)
+SYMBOLS_ATTACHED = Property(
+    "SYMBOLS_ATTACHED", "every function has a global symbol", _without_symbol, made_by=["AttachGlobalSymbol"]
+)
+# Properties that lowering establishes, in this order. An earlier pass may break them again.
+LOWERED = (
+    PURITY_ERASED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    SHAPES_LOWERED,
+)
+# Properties that a pass breaks if it adds calls of new kernels.
+ADDED_KERNELS = (*LOWERED, PATTERNS_ANNOTATED, SYMBOLS_ATTACHED)
+
+PROPERTIES: list[Property] = [
+    WELL_FORMED,
+    PURE_DATAFLOW,
+    NORMAL_FORM,
+    NORMALIZED,
+    CANONICAL_BINDINGS,
+    BYOC_MARKED,
+    NO_TENSOR_TO_SHAPE,
+    NO_HIGH_LEVEL_OPS,
+    PATTERNS_ANNOTATED,
+    NO_DATAFLOW,
+    NO_NESTED_FUNCTIONS,
+    CLOSURES_CONVERTED,
+    PURITY_ERASED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
+]
+REGISTERED: list[
+    Property
+] = []  # of PROPERTIES, those that a user added: other passes do not know them, and may break them
+
+
+@collector_at_rest()
+def holding(module: IRModule, well_formed: bool | None = None) -> set[Property]:
+    """The properties of a module. `well_formed` is the result of that check, with that of side effects, if known."""
+    known = {WELL_FORMED: True, PURE_DATAFLOW: True} if well_formed else {}
+    return {q for q in PROPERTIES if (known[q] if q in known else q.holds(module))}
