@@ -39,8 +39,8 @@ def _imports(path: Path, name: str, modules: set[str]) -> set[str]:
                 found.add(inner if inner in modules else node.module)
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)  # `import_module` hides an import in a string
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and ".core." in node.value:
+            found.add(node.value)  # `import_module` would hide an import in a string
     return (found & modules) - {name}
 
 
