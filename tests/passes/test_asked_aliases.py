@@ -7,7 +7,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes import canonicalize_bindings, pattern_rules, rewrite_dataflow_reshape
+from relax_explorer.core.passes import canonicalize_bindings, pattern_rules, reshapes
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.patterns import read_pattern
 from relax_explorer.core.patterns.pattern import Pattern
@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[e.Function]:
         found.append(fn)
         return aliases(module, name, fn)
 
-    for place in (canonicalize_bindings, pattern_rules, rewrite_dataflow_reshape):
+    for place in (canonicalize_bindings, pattern_rules, reshapes):
         monkeypatch.setattr(place, "aliases", counted)
     return found
 

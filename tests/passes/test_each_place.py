@@ -19,8 +19,8 @@ from relax_explorer.core.passes import fusion_groups, pipeline
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.kept import _other_params
-from relax_explorer.core.passes.realize_vdevice import _device
 from relax_explorer.core.passes.replace_module import problem_of
+from relax_explorer.core.passes.vdevices import _device
 from relax_explorer.core.phases.external_code import codegen_of
 from relax_explorer.core.phases.module_properties import _alias
 

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.eliminate_common_subexpr import value_key
+from relax_explorer.core.passes.eliminate import value_key
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.hash import _RULES, Hasher
 

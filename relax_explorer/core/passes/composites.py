@@ -16,7 +16,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, dataflow_blocks
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_dead
+from relax_explorer.core.passes.eliminate import drop_dead
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.readings import COMPOSITES, DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite

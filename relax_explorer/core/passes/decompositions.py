@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -12,11 +13,18 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.contract import PassSite, function_pass, relax_function
 from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.passes.readings import OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.phases import machine_calls as m
-from relax_explorer.core.phases.module_properties import NO_TENSOR_TO_SHAPE
+from relax_explorer.core.phases.module_properties import (
+    NO_HIGH_LEVEL_OPS,
+    NO_TENSOR_TO_SHAPE,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+)
 
 Decomposition = Callable[[BlockBuilder, e.Call, str], e.Expr | None]
 """Emits the parts of a call and returns its new value, or None to keep the call. The text is the name of its variable."""
@@ -168,3 +176,76 @@ def _constant(value: float, norm: e.Call) -> e.Constant:
     assert info.dtype is not None
     array = np.array(value, info.dtype.to_numpy())
     return e.Constant(array, s.constant_info(array))
+
+
+# -- decompose ops for inference -------------------------------------------------------------------------------------
+# DecomposeOpsForInference: replace operators by simpler ones, for inference.
+
+
+_INFERENCE_PARTS = {
+    "relax.nn.batch_norm": batch_norm,
+    "relax.tensor_to_shape": tensor_to_shape,
+}
+_AS_TVM = {**_INFERENCE_PARTS, "relax.tensor_to_shape": tensor_to_any_shape}
+
+
+@function_pass(
+    "DecomposeOpsForInference",
+    rebuilds=True,
+    reads=[OPERATORS],
+    requires=[NORMAL_FORM],
+    establishes=[NO_TENSOR_TO_SHAPE],
+    invalidates=[NO_HIGH_LEVEL_OPS, PURITY_ERASED, SHAPES_LOWERED],
+)
+def decompose_ops_for_inference(
+    fn: e.Function,
+    at: PassSite,
+    *,
+    func_name: Annotated[str, "the function to change; all by default"] = "",
+) -> e.Function:
+    """Write `nn.batch_norm` as arithmetic with its moving moments, and `tensor_to_shape` as a packed call with a match_cast.
+
+    `nn.batch_norm(x, gamma, beta, mean, var)` becomes `((x - mean) / sqrt(var + epsilon) * gamma + beta, mean, var)`. A call stays if
+    the rank or the dtype of its data is unknown. In the profile `tvm` a vector of unknown length becomes a shape without lengths.
+    """
+    if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
+        at.waived.add(NO_TENSOR_TO_SHAPE)
+        return fn
+    return decomposed(fn, at, _AS_TVM if at.as_tvm else _INFERENCE_PARTS)
+
+
+# -- decompose ops for training --------------------------------------------------------------------------------------
+# DecomposeOpsForTraining: replace operators by simpler ones, for training.
+
+
+_TRAINING_PARTS = {
+    "relax.nn.batch_norm": batch_norm_of_batch,
+    "relax.nn.layer_norm": layer_norm,
+    "relax.tensor_to_shape": tensor_to_shape,
+}
+
+
+@function_pass(
+    "DecomposeOpsForTraining",
+    rebuilds=True,
+    reads=[OPERATORS],
+    requires=[NORMAL_FORM],
+    establishes=[NO_TENSOR_TO_SHAPE],
+    invalidates=[NO_HIGH_LEVEL_OPS, PURITY_ERASED, SHAPES_LOWERED],
+)
+def decompose_ops_for_training(
+    fn: e.Function,
+    at: PassSite,
+    *,
+    func_name: Annotated[str, "the function to change; all by default"] = "",
+) -> e.Function:
+    """Write `nn.batch_norm` and `nn.layer_norm` as arithmetic with the moments of their data, which has a gradient.
+
+    `nn.layer_norm(x, gamma, beta, axes)` becomes `(x - mean) / sqrt(variance + epsilon) * gamma + beta`. A batch norm also returns its
+    moving moments after the batch. `tensor_to_shape` becomes a packed call with a match_cast. In the profile
+    `tvm` a vector of unknown length becomes a shape without lengths.
+    """
+    if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
+        at.waived.add(NO_TENSOR_TO_SHAPE)
+        return fn
+    return decomposed(fn, at, _AS_TVM if at.as_tvm else _TRAINING_PARTS)

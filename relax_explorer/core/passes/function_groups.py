@@ -16,7 +16,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
 from relax_explorer.core.phases import machine_calls as m
 
 

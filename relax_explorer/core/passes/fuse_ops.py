@@ -21,8 +21,8 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups, has_none
-from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.readings import DATAFLOW
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     CANONICAL_BINDINGS,

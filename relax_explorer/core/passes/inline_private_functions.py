@@ -29,7 +29,7 @@ from relax_explorer.core.ir.walk import (
     substitute_info,
 )
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_unread
+from relax_explorer.core.passes.eliminate import drop_unread
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.private_functions import canonical
 from relax_explorer.core.passes.readings import PRIVATE

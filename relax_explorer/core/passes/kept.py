@@ -20,7 +20,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import Kept, PassSite
-from relax_explorer.core.passes.eliminate_dead_code import reached
+from relax_explorer.core.passes.eliminate import reached
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.same_lengths import known_lengths
 from relax_explorer.core.passes.tvm_kernels import FORMATS
@@ -156,7 +156,7 @@ class _Kept:
     @cached_property
     def _proved(self) -> Set[e.Binding]:
         """The bindings of the old module whose checks can't stop a run. Few passes drop checks, so others do not load the proofs."""
-        from relax_explorer.core.passes.eliminate_shape_checks import proved_bindings
+        from relax_explorer.core.passes.shape_checks import proved_bindings
 
         return proved_bindings(self.before)
 

@@ -19,9 +19,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs, freeze
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import contents
-from relax_explorer.core.passes.cleaning import cleaned
+from relax_explorer.core.passes.cleaning import cleaned, forget_lengths
 from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.forgotten_lengths import forget_lengths
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
 from relax_explorer.core.patterns.matches import Root, Test, is_likely, root_of, tests

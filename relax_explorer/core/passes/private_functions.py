@@ -10,7 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings, exprs, operands, sequences, substitute_info
-from relax_explorer.core.passes import eliminate_dead_code as dead_code
+from relax_explorer.core.passes import eliminate as dead_code
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, infer_again
 from relax_explorer.core.program.module import IRModule

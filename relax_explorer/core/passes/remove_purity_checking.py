@@ -6,8 +6,8 @@ from relax_explorer.core.check.purity import stated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes.cleaning import forget_lengths
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.forgotten_lengths import forget_lengths
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.phases.module_properties import (
     NO_DATAFLOW,

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_dead
+from relax_explorer.core.passes.eliminate import drop_dead
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import summed
@@ -12,7 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, contents, defined_dims, exprs
+from relax_explorer.core.ir.walk import all_dims, bindings, contents, defined_dims, exprs, operands
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite
 
@@ -166,3 +166,32 @@ def _lengths(info: s.StructInfo | None) -> tuple[p.PrimExpr, ...] | None:
     if isinstance(info, s.ShapeStructInfo):
         return info.values
     return (info.value,) if isinstance(info, s.PrimStructInfo) and info.value is not None else None
+
+
+# -- length binders --------------------------------------------------------------------------------------------------
+# Which match_cast binds a shape variable, and which shape variables a binding mentions: passes that move bindings
+# obey both.
+
+
+def length_binders(params: Sequence[e.Var], bindings: Iterable[e.Binding]) -> dict[p.PrimVar, e.MatchCast]:
+    """The first match_cast that binds each shape variable, of those that the parameters do not tell."""
+    known = {dim for param in params for dim in defined_dims(param.struct_info or s.OBJECT)}
+    found: dict[p.PrimVar, e.MatchCast] = {}
+    for binding in bindings:
+        if type(binding) is e.MatchCast:
+            for dim in defined_dims(binding.struct_info):
+                if dim not in known:
+                    found.setdefault(dim, binding)
+    return found
+
+
+def mentioned_lengths(binding: e.Binding) -> list[p.PrimVar]:
+    """The shape variables in the StructInfo of a binding, of its value and of all operands."""
+    infos = [binding.var.struct_info if binding.var is not None else None]
+    infos.append(binding.struct_info if type(binding) is e.MatchCast else None)
+    stack = [binding.value]
+    while stack:
+        value = stack.pop()
+        infos.append(value.struct_info)
+        stack.extend(operands(value))
+    return [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]

@@ -21,8 +21,8 @@ from relax_explorer.core.ir.walk import (
     sequences,
 )
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.readings import DATAFLOW
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
 from relax_explorer.core.phases.module_properties import NORMAL_FORM
 
 _CHOICES = {"order": ("depth-first", "breadth-first"), "direction": ("from-inputs", "from-outputs")}

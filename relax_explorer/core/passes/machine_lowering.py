@@ -1,30 +1,161 @@
-"""LowerRuntimeBuiltin: turn operators that the virtual machine provides into calls of its builtin functions."""
+"""CallTIRRewrite: allocate the results of kernels, and call the kernels directly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.infer import EXTERN
+from relax_explorer.core.check.matching import erase
+from relax_explorer.core.codes import operators as operator_codes
 from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import UINT8
+from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice
+from relax_explorer.core.ir.walk import contents, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
     NO_DATAFLOW,
     NO_TENSOR_TO_SHAPE,
     NORMAL_FORM,
     PURITY_ERASED,
+    SHAPES_LOWERED,
 )
+
+_CALLS = {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
+
+
+@function_pass(
+    "CallTIRRewrite",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    establishes=[EXPLICIT_ALLOCATION],
+    invalidates=[MEMORY_PLANNED, ALLOCATION_LOWERED, BUILTINS_LOWERED, SHAPES_LOWERED],
+)
+def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
+    """Turn each `call_tir` and `call_dps_packed` into allocations of its results and a call that fills them.
+
+    The variable then names the allocated tensor, or the tuple of them. Arguments that `call_tir_inplace` overwrites are
+    its results without an allocation.
+    """
+    names = FreshNames.of(fn)
+    renewed: set[e.Var] | None = set() if at.as_tvm and e.If in contents(fn).values else None
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if renewed is not None:
+            binding = _with_lengths(binding, None if walk.owner is fn else walk.owner, renewed, at)
+        if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name not in _CALLS:
+            return binding
+        before, result = _filled(value, at, names)
+        return (*before, replace(binding, value=result))
+
+    return rewrite(fn, at, rule)
+
+
+def _with_lengths(
+    binding: e.Binding, inner: e.Function | None, renewed: set[e.Var], at: PassSite
+) -> e.Binding:
+    """The binding of an If, or of what reads it, with StructInfo that TVM derives again.
+
+    An If in the function `inner`, which is nested, knows the lengths of this function only.
+    """
+    value = binding.value
+    if type(binding) is not e.VarBinding:
+        return binding
+    new = binding.annotation
+    if any(seq.blocks for seq in sequences(value)):
+        have = value.struct_info
+        told = have if inner is None or have is None else erase(have, bound_dims(inner))
+        new = None if told is have else told
+    elif not renewed.isdisjoint(reads(binding)):
+        new = None
+    if new is binding.annotation:
+        return binding
+    renewed.add(binding.var)
+    return replace(binding, annotation=new)
+
+
+def _filled(call: e.Call, at: PassSite, names: FreshNames) -> tuple[list[e.Binding], e.Expr]:
+    """The bindings that allocate and fill the results of a call, and the result."""
+    out = call.sinfo_args[0]
+    infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    inputs = call.args[1].fields if isinstance(call.args[1], e.Tuple) else (call.args[1],)
+    overwritten = call.attrs.get("inplace_indices", (-1,) * len(infos))
+    emitted: list[e.Binding] = []
+    results: list[e.Expr] = []
+    for info, index in zip(infos, overwritten, strict=True):
+        if index < 0:
+            new = m.bound(names("alloc"), _allocation(info, at, call))
+            emitted.append(new)
+            results.append(new.var)
+        else:
+            results.append(inputs[index])
+    filled = tuple([result for result, index in zip(results, overwritten, strict=True) if index < 0])
+    lengths = tuple([m.number(value) for arg in call.args[2:] for value in getattr(arg, "values", ())])
+    if type(call.args[0]) is e.ExternFunc:
+        packed = m.packed(call.args[0].name, (*inputs, *filled, *lengths), s.OBJECT, call)
+        filling = replace(packed, sinfo_args=())  # it may return anything
+    else:
+        callee = call.args[0]
+        assert isinstance(callee, e.GlobalVar)  # inference accepts no other function
+        callee = at.editor.reference(callee.name)
+        filling = e.Call(callee, (*inputs, *filled, *lengths), struct_info=m.UNIT, span=call.span)
+    emitted.append(m.statement(filling))
+    result = results[0] if not isinstance(out, s.TupleStructInfo) else e.tuple_of(tuple(results))
+    return emitted, result
+
+
+def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
+    assert isinstance(info, s.TensorStructInfo)  # inference accepts only tensors of written shape
+    assert info.dims is not None
+    if info.dtype is None:  # accepted in the profile tvm, and by passes that are applied without a check
+        text = f"out_ty has {info}, and only a tensor of written dtype can be allocated"
+        help = "state it: R.Tensor((…), dtype)"
+        raise Failure(
+            Diagnostic(
+                operator_codes.ARGUMENT_INFO,
+                text,
+                (Label(call, "", True),),
+                help=help,
+                origin="CallTIRRewrite",
+            )
+        )
+    device, scope = _place(info, at)
+    args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
+    value = m.operation("relax.builtin.alloc_tensor", args, info, call)
+    is_placed = info.vdevice is None and "vdevice" in at.editor.global_infos  # on the first device
+    return replace(value, sinfo_args=(info,), struct_info=None if is_placed else info)
+
+
+def _place(info: s.TensorStructInfo, at: PassSite) -> tuple[int, str]:
+    """The number of the device of a tensor among the devices of the module, and its memory scope."""
+    device = info.vdevice
+    if not isinstance(device, VDevice):
+        return 0, "global"
+    found = find_device(device, at.editor.global_infos.get("vdevice", ()))
+    if found is None:
+        return 0, device.scope or "global"
+    return found[0], declared_devices(found[1:])[0].scope
+
+
+# -- lower runtime builtin -------------------------------------------------------------------------------------------
+# LowerRuntimeBuiltin: turn operators that the virtual machine provides into calls of its builtin functions.
 
 
 @function_pass(

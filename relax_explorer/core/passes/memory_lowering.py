@@ -1,0 +1,244 @@
+"""LowerAllocTensor: give each tensor that memory planning left a storage of its own."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64, UINT8, DType
+from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.liveness import KILLS, killed
+from relax_explorer.core.passes.readings import ALLOCATIONS
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.phases import machine_calls as m
+from relax_explorer.core.phases.memory_plan import DYNAMIC_RESULTS, Storage, plan
+from relax_explorer.core.phases.module_properties import (
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
+    NO_DATAFLOW,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+)
+
+
+@function_pass(
+    "LowerAllocTensor",
+    requires=[NORMAL_FORM, EXPLICIT_ALLOCATION],
+    establishes=[ALLOCATION_LOWERED],
+    invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
+)
+def lower_alloc_tensor(fn: e.Function, at: PassSite) -> e.Function:
+    """Turn each `builtin.alloc_tensor` into `memory.alloc_storage` and `memory.alloc_tensor`."""
+    names = FreshNames.of(fn)
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if not m.is_allocation(value):
+            return binding
+        lengths, dtype, device, scope = value.args
+        assert isinstance(lengths, e.ShapeExpr)  # inference refuses other operands
+        assert isinstance(dtype, e.DataTypeImm)
+        size = m.shape((bytes_of(lengths.values, dtype.value),))
+        storage = m.bound(
+            names("storage"),
+            m.operation(
+                "relax.memory.alloc_storage", (size, device, scope, m.element_type(UINT8)), s.OBJECT, value
+            ),
+        )
+        return storage, replace(binding, value=m.tensor_of(storage.var, value, 0))
+
+    return rewrite(fn, at, rule)
+
+
+def bytes_of(lengths: tuple[p.PrimExpr, ...], dtype: DType) -> p.PrimExpr:
+    """The size of a tensor in bytes: the bytes of an element times the number of elements, without factors of 1."""
+    size: p.PrimExpr = p.IntImm((dtype.bits * dtype.lanes + 7) // 8, INT64)
+    for length in lengths:
+        if isinstance(size, p.IntImm) and isinstance(length, p.IntImm):
+            size = p.IntImm(size.value * length.value, INT64)
+        elif getattr(size, "value", None) == 1 or getattr(length, "value", None) == 0:
+            size = length
+        elif getattr(length, "value", None) != 1:
+            size = size * length
+    return size
+
+
+# -- kill after last use ---------------------------------------------------------------------------------------------
+# KillAfterLastUse: end the life of each value after its last use.
+
+
+@function_pass(
+    "KillAfterLastUse",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    invalidates=[BUILTINS_LOWERED],
+)
+def kill_after_last_use(fn: e.Function, at: PassSite) -> e.Function:
+    """Canonicalize the bindings, then kill tensors, storages and objects after their last use.
+
+    The machine then frees the memory at once. A value that a branch reads is killed after the If. Values that are returned, or
+    that a nested function captures, stay. In the profile `tvm`, nothing is killed behind an If or a nested function of its block.
+    """
+    fn = canonicalize(fn, at)
+    kills = _Lives(fn).kills()
+    if not kills:
+        return fn
+
+    left = set[e.BindingBlock | None]()  # blocks in which nothing more is killed
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if at.as_tvm and type(binding.value) in (e.If, e.Function):
+            left.add(walk.block)
+        dying = None if walk.block in left else kills.get(binding.var or binding)
+        return binding if dying is None else (binding, *[m.statement(call) for call in dying])
+
+    return rewrite(fn, at, rule)
+
+
+class _Lives:
+    """The lives of the variables of a function."""
+
+    def __init__(self, fn: e.Function) -> None:
+        self.fn = fn
+        self.facts: Facts = facts(fn)
+        self.owner: dict[e.Binding, e.SeqExpr] = {}
+        self.around: dict[e.SeqExpr, e.Binding] = {}
+        todo = [fn.body]
+        while todo:
+            seq = todo.pop()
+            for block in seq.blocks:
+                for binding in block.bindings:
+                    self.owner[binding] = seq
+                    inner = sequences(binding.value)
+                    self.around.update(dict.fromkeys(inner, binding))
+                    todo.extend(inner)
+
+    def kills(self) -> dict[e.Var | e.Binding, list[e.Call]]:
+        """The kills after each binding, by its variable: tensors first, then storages, then other objects."""
+        dying: dict[e.Var | e.Binding, list[tuple[int, e.Var]]] = {}
+        dead = killed(self.fn)
+        for binding in self.facts.bindings:
+            var, rank = binding.var, _rank(binding)
+            if var is None or rank is None or var in dead:
+                continue
+            last = self._last(binding)
+            if last is not None:
+                dying.setdefault(last.var or last, []).append((rank, var))
+        return {
+            place: [
+                m.operation(KILLS[rank], (var,), m.UNIT)
+                for rank, var in sorted(row, key=lambda pair: pair[0])
+            ]
+            for place, row in dying.items()
+        }
+
+    def _last(self, binding: e.Binding) -> e.Binding | None:
+        """The last binding, in the sequence of `binding`, that uses its variable. None if the variable is unused or lives on."""
+        assert binding.var is not None  # the caller checked this
+        last = None
+        for number in self.facts.users(binding.var):
+            last = self._in_sequence(number, self.owner[binding])
+            if last is None:
+                return None
+        return last
+
+    def _in_sequence(self, number: int, seq: e.SeqExpr) -> e.Binding | None:
+        """The binding of `seq` that is, or contains, binding `number`. None for results and nested functions."""
+        if number == len(self.facts.bindings):
+            return None
+        binding = self.facts.bindings[number]
+        while True:
+            if type(binding.value) is e.Function:
+                return None
+            owner = self.owner[binding]
+            if owner is seq:
+                return binding
+            outer = self.around.get(owner)
+            if outer is None:
+                return None
+            binding = outer
+
+
+def _rank(binding: e.Binding) -> int | None:
+    """The kind of kill that a variable needs, a place in `KILLS`. None if it holds nothing that is freed."""
+    var, value = binding.var, binding.value
+    name = value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
+    if var is None or name == "relax.null_value":
+        return None
+    if name == "relax.memory.alloc_storage":
+        return 1
+    if isinstance(var.struct_info, s.TensorStructInfo):
+        return None if type(value) is e.Constant else 0
+    is_object = var.struct_info is s.OBJECT or isinstance(var.struct_info, s.TupleStructInfo)
+    return 2 if is_object and var.struct_info is not m.UNIT else None
+
+
+# -- static plan block memory ----------------------------------------------------------------------------------------
+# StaticPlanBlockMemory: let tensors whose lives do not overlap share storages.
+
+
+@function_pass(
+    "StaticPlanBlockMemory",
+    has_profiles=True,
+    reads=[ALLOCATIONS],
+    requires=[NORMAL_FORM, EXPLICIT_ALLOCATION],
+    establishes=[MEMORY_PLANNED],
+    invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
+)
+def static_plan_block_memory(fn: e.Function, at: PassSite) -> e.Function:
+    """Turn each `builtin.alloc_tensor` whose life ends in its block into a tensor in a storage, which later ones use again.
+
+    A tensor that leaves its block keeps its `builtin.alloc_tensor`: results, branches, and operands of packed functions whose
+    result is used. The attribute `tir_var_upper_bound` of a function gives shape variables a largest value, for the sizes. With the
+    attribute `relax.memory_plan_dynamic_func_output`, which goes, such a tensor of symbolic lengths has a storage of its own. In the
+    profile `tvm`, operands of packed functions are planned as well, though the result may be one of them, and operands of operators that
+    are not lowered are not.
+    """
+    storages = plan(fn, at.editor.done(), at.as_tvm).storages
+    if fn.attrs.get(DYNAMIC_RESULTS):
+        fn = replace(fn, attrs=fn.attrs.without(DYNAMIC_RESULTS))
+    if not storages:
+        return fn
+    by_var = {binding.var: storage for binding, storage in storages.items()}
+    names = FreshNames.of(fn)
+    emitted: dict[Storage, e.Var] = {}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value, storage = binding.value, by_var.get(binding.var)
+        if storage is None or not m.is_allocation(value):
+            return binding
+        if storage in emitted:
+            return replace(binding, value=m.tensor_of(emitted[storage], value, 0))
+        first = m.bound(names("storage"), _allocated(storage, value))
+        emitted[storage] = first.var
+        return first, replace(binding, value=m.tensor_of(first.var, value, 0))
+
+    return rewrite(fn, at, rule)
+
+
+def _allocated(storage: Storage, like: e.Expr) -> e.Call:
+    device, scope = storage.place
+    args = (m.shape((storage.size,)), device, scope, m.element_type(storage.dtype))
+    return m.operation("relax.memory.alloc_storage", args, s.OBJECT, like)
+
+
+# -- rewrite cuda graph ----------------------------------------------------------------------------------------------
+# RewriteCUDAGraph: capture parts of a program as CUDA graphs.
+
+
+@function_pass("RewriteCUDAGraph", requires=[NORMAL_FORM])
+def rewrite_cuda_graph(fn: e.Function, at: PassSite) -> e.Function:
+    """Change nothing: TVM captures CUDA graphs only if its setting `relax.backend.use_cuda_graph` is on.
+
+    The pass stands in pipelines so that the numbers of stages are those of TVM.
+    """
+    return fn
