@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, reached
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, exprs
-from relax_explorer.core.passes import pass_order
+from relax_explorer.core.passes import phase_table
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.drawing import Drawing
@@ -159,7 +159,7 @@ def _called(fn: e.Function) -> Calls:
 
 def phase_graph() -> Drawing:
     """The passes and the properties that some pass establishes, with an edge for each entry of their contracts."""
-    rows = [row for row in pass_order.properties() if row.makers and row.of not in pass_order.ALWAYS]
+    rows = [row for row in phase_table.properties() if row.makers and row.of not in phase_table.ALWAYS]
     passes = dict.fromkeys(name for row in rows for name in (*row.makers, *row.needed_by, *row.required_by))
     nodes = [Node(f"pass {name}", name, kind=Kind.OPERATOR) for name in passes]
     nodes += [Node(row.of.name, row.of.name, (row.of.meaning,), Kind.OUTPUT) for row in rows]

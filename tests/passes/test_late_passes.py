@@ -10,7 +10,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.examples import example
-from relax_explorer.core.passes.pass_order import commuting, explained, unmet
+from relax_explorer.core.passes.pass_order import unmet
+from relax_explorer.core.passes.phase_table import commuting, explained
 from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
 from relax_explorer.core.phases.module_properties import holding
 

@@ -12,7 +12,8 @@ from relax_explorer.core import passes as registry
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes import pipeline, third_party
 from relax_explorer.core.passes.contract import _described
-from relax_explorer.core.passes.pass_order import ORDERS, commuting
+from relax_explorer.core.passes.pass_order import ORDERS
+from relax_explorer.core.passes.phase_table import commuting
 from relax_explorer.core.passes.record import Record, Rewrite
 from relax_explorer.core.phases import phases
 from relax_explorer.core.phases.external_code import codegen_of

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import relax_explorer as rxe
 from relax_explorer.core import passes
-from relax_explorer.core.passes import pass_order
+from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.phases.module_properties import SHAPES_LOWERED
 from relax_explorer.core.phases.phases import PHASES
@@ -28,7 +28,7 @@ def said(*words: str) -> tuple[int, str]:
 
 
 def test_the_page_is_fresh() -> None:
-    same = PAGE.read_text(encoding="utf-8") == pass_order.markdown()
+    same = PAGE.read_text(encoding="utf-8") == phase_table.markdown()
     assert same, "write it anew: rxe phases --format markdown -o docs/phases.md"
 
 
@@ -84,37 +84,37 @@ FACTS = [
     ("order", "number", "hint"), [fact[1:] for fact in FACTS], ids=[fact[0] for fact in FACTS]
 )
 def test_an_order_lacks_a_pass(order: str, number: int, hint: str) -> None:
-    rows = pass_order.explained(steps(order))
+    rows = phase_table.explained(steps(order))
     assert any(hint in text for text in rows[number].hints)
     chain = steps(order)
-    mended = pass_order.explained([*chain[:number], *steps(hint), *chain[number:]])
+    mended = phase_table.explained([*chain[:number], *steps(hint), *chain[number:]])
     assert not any(hint in text for text in mended[number + 1].hints)
 
 
 def test_operators_are_lowered_before_functions_are_lifted() -> None:
-    wrong = pass_order.explained(steps("LambdaLift,LegalizeOps"))
+    wrong = phase_table.explained(steps("LambdaLift,LegalizeOps"))
     assert wrong[0].remark.startswith("LegalizeOps comes after it")
-    assert pass_order.explained(steps("LegalizeOps,LambdaLift"))[1].remark == ""
+    assert phase_table.explained(steps("LegalizeOps,LambdaLift"))[1].remark == ""
 
 
 def test_a_step_twice_is_noticed() -> None:
-    rows = pass_order.explained(steps("ToNonDataflow,ToNonDataflow,LegalizeOps"))
+    rows = phase_table.explained(steps("ToNonDataflow,ToNonDataflow,LegalizeOps"))
     assert [bool(row.remark) for row in rows] == [False, True, False]
     assert not rows[1].may_come_first
 
 
 def test_contracts_tell_which_passes_commute() -> None:
-    assert pass_order.commuting(passes.get("FoldConstant"), passes.get("EliminateCommonSubexpr"))
-    assert not pass_order.commuting(passes.get("ToNonDataflow"), passes.get("CallTIRRewrite"))
-    assert not pass_order.commuting(passes.get("LegalizeOps"), passes.get("AnnotateTIROpPattern"))
-    rows = pass_order.explained(
+    assert phase_table.commuting(passes.get("FoldConstant"), passes.get("EliminateCommonSubexpr"))
+    assert not phase_table.commuting(passes.get("ToNonDataflow"), passes.get("CallTIRRewrite"))
+    assert not phase_table.commuting(passes.get("LegalizeOps"), passes.get("AnnotateTIROpPattern"))
+    rows = phase_table.explained(
         steps("FoldConstant,EliminateCommonSubexpr,ToNonDataflow,RemovePurityChecking")
     )
     assert [row.may_come_first for row in rows] == [False, True, True, False]
 
 
 def test_no_missing_pass_is_there() -> None:
-    assert not pass_order.missing().keys() & set(passes.names())
+    assert not phase_table.missing().keys() & set(passes.names())
 
 
 def test_the_command_line_tells_of_orders() -> None:

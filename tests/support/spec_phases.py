@@ -13,7 +13,8 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir.expr import Call
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.pass_order import explain, explained, required_passes
+from relax_explorer.core.passes.pass_order import explain, required_passes
+from relax_explorer.core.passes.phase_table import explained
 from relax_explorer.core.passes.pipeline import Outcome, run, steps
 from relax_explorer.core.phases import module_properties, phases
 from relax_explorer.core.program.module import IRModule

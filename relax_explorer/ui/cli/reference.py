@@ -7,7 +7,7 @@ import click
 from relax_explorer.core import ops, passes
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Fusion, Op
-from relax_explorer.core.passes import pass_order
+from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.examples import example
 from relax_explorer.core.passes.pass_order import required_passes
@@ -168,7 +168,7 @@ def phases(format: str, output_: Target | None) -> int:
 
 def _phases(style: str) -> str:
     if style == "markdown":
-        return pass_order.markdown()
+        return phase_table.markdown()
     if style == "json":
         return output.document("phases", _data()) + "\n"
     if style == "text":
@@ -189,7 +189,7 @@ def _data() -> dict[str, object]:
             "required_by": row.required_by,
             "broken_by": row.broken_by,
         }
-        for row in pass_order.properties()
+        for row in phase_table.properties()
     ]
     phases = [
         {"name": str(phase), "properties": [q.name for q in needed]} for phase, needed in PHASES.items()
@@ -204,7 +204,7 @@ def _text() -> str:
         known.update(new)
         lines.append(f"  {phase:<14} {', '.join(new) or 'any program that can be read'}")
     lines.append("\nProperties:")
-    for row in pass_order.properties():
+    for row in phase_table.properties():
         lines.append(f"  {row.of.name}: {row.of.meaning}")
         asked = row.required_by if len(row.required_by) < 12 else ("nearly every pass",)
         for what, names in (
@@ -222,7 +222,7 @@ def _text() -> str:
 
 def print_order(pipeline: str, style: str) -> int:
     """Print what the places of the steps in a pipeline lack. The exit status is 1 if something is missing."""
-    rows = pass_order.explained(steps(pipeline))
+    rows = phase_table.explained(steps(pipeline))
     lacks = any(row.missing or row.remark for row in rows)
     if style == "json":
         data = [
@@ -252,7 +252,7 @@ def print_order(pipeline: str, style: str) -> int:
 
 def print_missing(style: str) -> int:
     """Print the passes of TVM that are missing here."""
-    rows = pass_order.missing()
+    rows = phase_table.missing()
     if style == "json":
         output.tell("missing", {"passes": rows})
         return output.OK
