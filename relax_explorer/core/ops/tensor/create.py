@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -397,7 +398,7 @@ def _diagonal(at: Site, k: s.StructInfo | None) -> None:
         raise at.fail(codes.WRONG_KIND, text, k=f"this is {k}", help="give a number or a shape variable")
 
 
-def _triangle(te: Te, x: Tensor, k: p.PrimExpr, lower: bool) -> Tensor:
+def _triangle(te: Te, x: Tensor, k: p.PrimExpr, *, lower: bool) -> Tensor:
     zero = p.as_prim(0, x.dtype)
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
@@ -417,10 +418,7 @@ class Tril(Triangle, name="relax.tril"):
         """numpy.tril."""
         return np.tril(x, k or 0)
 
-    @staticmethod
-    def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
-        """The value depends on the indices alone."""
-        return _triangle(te, x, k, True)
+    legalize = staticmethod(partial(_triangle, lower=True))
 
 
 class Triu(Triangle, name="relax.triu"):
@@ -433,7 +431,4 @@ class Triu(Triangle, name="relax.triu"):
         """numpy.triu."""
         return np.triu(x, k or 0)
 
-    @staticmethod
-    def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
-        """The value depends on the indices alone."""
-        return _triangle(te, x, k, False)
+    legalize = staticmethod(partial(_triangle, lower=False))
