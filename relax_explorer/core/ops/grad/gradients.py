@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -45,9 +46,9 @@ from relax_explorer.core.ops.nn.loss import (
     NllLoss,
     class_of,
     divided,
-    is_ignored,
     need_kind_of_numbers,
     need_numbers,
+    weight_of,
 )
 from relax_explorer.core.ops.nn.pool import (
     Pool,
@@ -94,40 +95,34 @@ class NoGrad(Mark, name="relax.grad.no_grad"):
         return input
 
 
-class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
+class Checkpoint(Mark):
+    """Base of the marks around a checkpoint."""
+
+    raises = (codes.WRONG_KIND,)
+    input: Value = operand("the value, held by a variable")
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
+        """The StructInfo of input."""
+        if at.call is not None and type(at.call.args[0]).__name__ not in ("Var", "DataflowVar"):
+            hint = "bind the value to a variable first"
+            raise at.fail(codes.WRONG_KIND, "input is no variable", input="this is an expression", help=hint)
+        return input
+
+
+class StartCheckpoint(Checkpoint, name="relax.grad.start_checkpoint"):
     """The operand itself, marked as the start of a checkpoint: values computed from it are computed again for the gradient.
 
     This saves memory. The checkpoint ends at `grad.end_checkpoint`.
     """
 
     source = "Chen et al. 2016"
-    raises = (codes.WRONG_KIND,)
-    input: Value = operand("the value, held by a variable")
-
-    @staticmethod
-    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The StructInfo of input."""
-        return _of_variable(at, input)
 
 
-class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
+class EndCheckpoint(Checkpoint, name="relax.grad.end_checkpoint"):
     """The operand itself, marked as the end of a checkpoint that `grad.start_checkpoint` began."""
 
     source = "Chen et al. 2016"
-    raises = (codes.WRONG_KIND,)
-    input: Value = operand("the value, held by a variable")
-
-    @staticmethod
-    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The StructInfo of input."""
-        return _of_variable(at, input)
-
-
-def _of_variable(at: Site, input: s.StructInfo) -> s.StructInfo:
-    if at.call is not None and type(at.call.args[0]).__name__ not in ("Var", "DataflowVar"):
-        hint = "bind the value to a variable first"
-        raise at.fail(codes.WRONG_KIND, "input is no variable", input="this is an expression", help=hint)
-    return input
 
 
 class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
@@ -201,11 +196,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         x, dtype, zero = predictions, predictions.dtype, p.as_prim(0, predictions.dtype)
         need_kind_of_numbers(dtype)
         place = min(x.ndim - 1, 1)
-
-        def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            class_weight = p.as_prim(1, dtype) if weights is None else weights[cast(targets[i], INT64)]
-            return where(is_ignored(targets[i], ignore_index), zero, class_weight)
-
+        weight = partial(weight_of, targets=targets, weights=weights, ignore_index=ignore_index, dtype=dtype)
         counted = te.compute("all_weights", targets.shape, weight)
         total = (
             te.sum("weight_sum", (), targets.shape, lambda *i: counted[i], dtype)
