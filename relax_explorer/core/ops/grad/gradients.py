@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
-from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -28,7 +28,6 @@ from relax_explorer.core.ops.kit.data_layout import (
 )
 from relax_explorer.core.ops.kit.decl import (
     Fusion,
-    Ints,
     Kind,
     Op,
     Parameter,
@@ -42,19 +41,19 @@ from relax_explorer.core.ops.kit.legalize import Emitter
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest, where
-from relax_explorer.core.ops.kit.windows import all_of, each, need_window, pad_stage, pads
+from relax_explorer.core.ops.kit.windows import Numbers, Windows, all_of, need_window, pad_stage, windows_of
 from relax_explorer.core.ops.nn.loss import (
     NllLoss,
     class_of,
     divided,
-    is_ignored,
     need_kind_of_numbers,
     need_numbers,
+    weight_of,
 )
 from relax_explorer.core.ops.nn.pool import (
     Pool,
-    extended,
     inside_windows,
+    kernel_of,
     pool_windows,
     share,
     shares,
@@ -96,40 +95,34 @@ class NoGrad(Mark, name="relax.grad.no_grad"):
         return input
 
 
-class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
+class Checkpoint(Mark):
+    """Base of the marks around a checkpoint."""
+
+    raises = (codes.WRONG_KIND,)
+    input: Value = operand("the value, held by a variable")
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
+        """The StructInfo of input."""
+        if at.call is not None and type(at.call.args[0]).__name__ not in ("Var", "DataflowVar"):
+            hint = "bind the value to a variable first"
+            raise at.fail(codes.WRONG_KIND, "input is no variable", input="this is an expression", help=hint)
+        return input
+
+
+class StartCheckpoint(Checkpoint, name="relax.grad.start_checkpoint"):
     """The operand itself, marked as the start of a checkpoint: values computed from it are computed again for the gradient.
 
     This saves memory. The checkpoint ends at `grad.end_checkpoint`.
     """
 
     source = "Chen et al. 2016"
-    raises = (codes.WRONG_KIND,)
-    input: Value = operand("the value, held by a variable")
-
-    @staticmethod
-    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The StructInfo of input."""
-        return _of_variable(at, input)
 
 
-class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
+class EndCheckpoint(Checkpoint, name="relax.grad.end_checkpoint"):
     """The operand itself, marked as the end of a checkpoint that `grad.start_checkpoint` began."""
 
     source = "Chen et al. 2016"
-    raises = (codes.WRONG_KIND,)
-    input: Value = operand("the value, held by a variable")
-
-    @staticmethod
-    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The StructInfo of input."""
-        return _of_variable(at, input)
-
-
-def _of_variable(at: Site, input: s.StructInfo) -> s.StructInfo:
-    if at.call is not None and type(at.call.args[0]).__name__ not in ("Var", "DataflowVar"):
-        hint = "bind the value to a variable first"
-        raise at.fail(codes.WRONG_KIND, "input is no variable", input="this is an expression", help=hint)
-    return input
 
 
 class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
@@ -203,11 +196,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         x, dtype, zero = predictions, predictions.dtype, p.as_prim(0, predictions.dtype)
         need_kind_of_numbers(dtype)
         place = min(x.ndim - 1, 1)
-
-        def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            class_weight = p.as_prim(1, dtype) if weights is None else weights[cast(targets[i], INT64)]
-            return where(is_ignored(targets[i], ignore_index), zero, class_weight)
-
+        weight = partial(weight_of, targets=targets, weights=weights, ignore_index=ignore_index, dtype=dtype)
         counted = te.compute("all_weights", targets.shape, weight)
         total = (
             te.sum("weight_sum", (), targets.shape, lambda *i: counted[i], dtype)
@@ -349,69 +338,72 @@ class PoolBackward(Pool):
 
     @classmethod
     def infer(  # type: ignore[override]  # one operand more
-        cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-        layout: str, out_layout: str | None, **rest: object,
+        cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, layout: str, out_layout: str | None, **numbers: Unpack[Numbers]
     ) -> s.StructInfo:  # fmt: skip
         """The shape and dtype of data."""
         maybe_tensors(at, output_grad=output_grad, data=data)
         need_layout(at, _AXES, layout=layout, out_layout=layout if out_layout is None else out_layout)
-        need_window(at, 2, padding, pool_size=pool_size, strides=strides, dilation=dilation)
+        need_window(at, 2, **numbers)
         if isinstance(data, s.TensorStructInfo):
-            window = (pool_size, strides, padding, dilation, ceil_mode)
-            made = super().infer(at, data, *window, layout=layout, out_layout=out_layout)
-            said = f"pool_size {pool_size}, strides {strides}, padding {padding}, dilation {dilation}, ceil_mode {ceil_mode}"
+            made = super().infer(at, data, layout, out_layout, **numbers)
+            names = ("pool_size", "strides", "padding", "dilation", "ceil_mode")
+            said = ", ".join(f"{name} {numbers.get(name)}" for name in names)
             need_shape_of(at, output_grad, made, f"the pooling with {said}")
         return data
 
-    @staticmethod
-    def spread(
-        x: Array,
-        share: Callable[[int, int], Any],
-        grad: Array,
-        pool_size: Ints,
-        strides: Ints,
-        padding: Ints,
-        dilation: Ints,
+    @classmethod
+    def evaluate(
+        cls, output_grad: Array, data: Array, layout: str, out_layout: str | None, **numbers: Unpack[Numbers]
     ) -> Array:
-        """The gradient of the data: taps a, b of each window get `grad` times `share(a, b)`."""
-        (before_h, _), (before_w, _) = pads(padding, 2)
-        (kernel_h, kernel_w), steps, (d_h, d_w) = each(pool_size, 2), each(strides, 2), each(dilation, 2)
-        spans = [n * step for n, step in zip(grad.shape[2:], steps, strict=True)]
-        room = (
-            max(x.shape[2] + before_h, 0) + kernel_h * d_h + spans[0],
-            max(x.shape[3] + before_w, 0) + kernel_w * d_w + spans[1],
-        )
-        spread_grad = np.zeros((*x.shape[:2], *room), x.dtype)
-        for a in range(kernel_h):
-            for b in range(kernel_w):
-                rows = slice(a * d_h, a * d_h + spans[0], steps[0])
-                columns = slice(b * d_w, b * d_w + spans[1], steps[1])
-                spread_grad[:, :, rows, columns] += grad * share(a, b)
-        return spread_grad[:, :, before_h : before_h + x.shape[2], before_w : before_w + x.shape[3]]
+        """The gradient of the data: each tap of a window gets its share of the window's gradient."""
+        x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
+        windows = windows_of("HW", numbers)
+        share = cls.split(x, grad.astype(x.dtype), windows, limit_of(lowest, data))
+        spans = [n * w.stride for n, w in zip(grad.shape[2:], windows.values(), strict=True)]
+        rows = list(zip(x.shape[2:], windows.values(), spans, strict=True))
+        room = [max(length + w.pad[0], 0) + w.size * w.dilation + span for length, w, span in rows]
+        made: Any = np.zeros((*x.shape[:2], *room), x.dtype)
+        for taps in np.ndindex(*[w.size for w in windows.values()]):
+            starts = [tap * w.dilation for tap, w in zip(taps, windows.values(), strict=True)]
+            place = [slice(a, a + span, w.stride) for a, (_, w, span) in zip(starts, rows, strict=True)]
+            made[(..., *place)] += share(*taps)
+        kept = made[(..., *[slice(w.pad[0], w.pad[0] + length) for length, w, _ in rows])]
+        return tiled(kept, _AXES, layout).astype(data.dtype)
 
-    @staticmethod
-    def gathered(
-        te: Te, data: Tensor, grad: Tensor, share: Callable[..., p.PrimExpr], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints
+    @classmethod
+    def legalize(
+        cls, te: Te, output_grad: Tensor, data: Tensor, layout: str, out_layout: str | None, **numbers: Unpack[Numbers]
     ) -> Tensor:  # fmt: skip
-        """Like `spread`, in a kernel: for each element, the sum over the taps that reach it. `share` takes the window and the taps."""
-        zero = p.as_prim(0, data.dtype)
-        numbers = list(
-            zip(each(strides, 2), each(dilation, 2), pads(padding, 2), grad.shape[2:], strict=True)
-        )
+        """Shares of the windows, then for each element the sum over the taps that reach it."""
+        x, grad = _in_axes(te, data, layout), _in_axes(te, output_grad, out_layout or layout)
+        windows, zero = windows_of("HW", numbers), p.as_prim(0, x.dtype)
+        share = cls.split_stage(te, x, grad, windows)
 
         def body(*i: p.PrimExpr) -> p.PrimExpr:
             tests: list[p.PrimExpr] = []
-            window = list(i[:2])
-            for index, tap, (step, d, pad, count) in zip(i[2:4], i[4:], numbers, strict=True):
-                came = simplify(p.Sub(p.Add(index, p.IntImm(pad[0])), p.Mul(tap, p.IntImm(d))))
-                number = p.FloorDiv(came, p.IntImm(step))
-                tests += [p.LE(rules.ZERO, came), p.LT(number, count)]
-                tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
-                window.append(number)
-            return where(all_of(tests), share(window, i[4:]), zero)
+            place = list(i[:2])
+            for index, tap, window, count in zip(
+                i[2:4], i[4:], windows.values(), grad.shape[2:], strict=True
+            ):
+                start, number, own = window.reaching(index, tap, count)
+                place.append(number)
+                tests += [p.LE(rules.ZERO, start), *own]
+            return where(all_of(tests), share(place, i[4:]), zero)
 
-        kernel = [p.IntImm(k) for k in each(pool_size, 2)]
-        return te.sum("pool_grad", data.shape, kernel, body, data.dtype)
+        made = te.sum("pool_grad", x.shape, kernel_of(windows), body, x.dtype)
+        return tiled_stage(te, made, _AXES, layout)
+
+    @classmethod
+    def split(cls, x: Array, grad: Array, windows: Windows, least: Array) -> Callable[[int, int], Array]:
+        """The gradients that the taps a, b of all windows get; `least` is the least number of the data's dtype."""
+        raise NotImplementedError
+
+    @classmethod
+    def split_stage(
+        cls, te: Te, x: Tensor, grad: Tensor, windows: Windows
+    ) -> Callable[[Sequence[p.PrimExpr], Sequence[p.PrimExpr]], p.PrimExpr]:
+        """Like `split`, in a kernel: the gradient of an element from a window and its taps."""
+        raise NotImplementedError
 
 
 class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spatial="HW"):
@@ -424,42 +416,33 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
     examples = _EXAMPLES
 
     @classmethod
-    def evaluate(
-        cls, output_grad: Array, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: object,
-    ) -> Array:  # fmt: skip
+    def split(cls, x: Array, grad: Array, windows: Windows, least: Array) -> Callable[[int, int], Array]:
         """To the place of the maximum."""
-        x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
-        least = limit_of(lowest, data).astype(x.dtype)
-        views = pool_windows(x, least, pool_size, strides, padding, dilation, ceil_mode, x.shape)
+        found = pool_windows(x, windows, least)
         best = (
-            np.argmax(views.reshape(*views.shape[:4], -1), -1)
-            if views.size
-            else np.zeros(views.shape[:4], int)
+            np.argmax(found.reshape(*found.shape[:4], -1), -1)
+            if found.size
+            else np.zeros(found.shape[:4], int)
         )
-        width = each(pool_size, 2)[1]
-        window = (pool_size, strides, padding, dilation)
-        made = cls.spread(x, lambda a, b: best == a * width + b, grad, *window)
-        return tiled(made, _AXES, layout).astype(data.dtype)
+        return lambda a, b: grad * (best == a * windows["W"].size + b)
 
     @classmethod
-    def legalize(
-        cls, te: Te, output_grad: Tensor, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: object,
-    ) -> Tensor:  # fmt: skip
-        """The largest element of each window and its first place, then sums."""
-        x, grad = _in_axes(te, data, layout), _in_axes(te, output_grad, out_layout or layout)
-        kernel, least = each(pool_size, 2), lowest(x.dtype)
-        source = pad_stage(te, x, (2, 3), extended(2, padding, strides, ceil_mode), least)
-        over = [p.IntImm(k) for k in kernel]
+    def split_stage(
+        cls, te: Te, x: Tensor, grad: Tensor, windows: Windows
+    ) -> Callable[[Sequence[p.PrimExpr], Sequence[p.PrimExpr]], p.PrimExpr]:
+        """The largest element of each window and its first place."""
+        least, over = lowest(x.dtype), kernel_of(windows)
+        source = pad_stage(te, x, dict(enumerate([w.ends for w in windows.values()], 2)), least)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            numbers = zip(i[2:4], i[4:], each(strides, 2), each(dilation, 2), strict=True)
-            place = [p.Add(p.Mul(n, p.IntImm(step)), p.Mul(tap, p.IntImm(d))) for n, tap, step, d in numbers]
+            rows = zip(windows.values(), i[2:4], i[4:], strict=True)
+            place = [
+                p.Add(p.Mul(n, p.IntImm(w.stride)), p.Mul(tap, p.IntImm(w.dilation))) for w, n, tap in rows
+            ]
             return source[(*i[:2], *place)]
 
         largest = te.reduce("pool_max", grad.shape, over, element, p.Max, least, x.dtype)
-        none = p.IntImm(kernel[0] * kernel[1])
+        none = p.IntImm(windows["H"].size * windows["W"].size)
 
         def number(*i: p.PrimExpr) -> p.PrimExpr:
             tap = p.Add(p.Mul(i[4], over[1]), i[5])
@@ -467,12 +450,11 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
 
         best = te.reduce("pool_argmax", grad.shape, over, number, p.Min, none)
 
-        def share(window: Any, taps: Any) -> p.PrimExpr:
+        def share(window: Sequence[p.PrimExpr], taps: Sequence[p.PrimExpr]) -> p.PrimExpr:
             own = p.EQ(best[window], p.Add(p.Mul(taps[0], over[1]), taps[1]))
             return where(own, cast(grad[window], x.dtype), p.as_prim(0, x.dtype))
 
-        made = cls.gathered(te, x, grad, share, pool_size, strides, padding, dilation)
-        return tiled_stage(te, made, _AXES, layout)
+        return share
 
 
 class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spatial="HW"):
@@ -485,39 +467,23 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
     examples = _EXAMPLES
 
     @classmethod
-    def evaluate(
-        cls, output_grad: Array, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
-        layout: str, out_layout: str | None,
-    ) -> Array:  # fmt: skip
+    def split(cls, x: Array, grad: Array, windows: Windows, least: Array) -> Callable[[int, int], Array]:
         """Divided by the number of counted elements."""
-        x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
-        window = (pool_size, strides, padding, dilation)
-        counted = inside_windows(x.shape, *window, ceil_mode, count_include_pad, x.dtype)
-        counted = counted[:, :, : grad.shape[2], : grad.shape[3]]
-        grad = grad.astype(x.dtype)
-        parts = shares(grad, counted) if grad.size else grad
-        made = cls.spread(x, lambda a, b: parts.dtype.type(1), parts, *window)
-        return tiled(made, _AXES, layout).astype(data.dtype)
+        parts = shares(grad, inside_windows(x, windows, grad.shape[2:])) if grad.size else grad
+        return lambda a, b: parts
 
     @classmethod
-    def legalize(
-        cls, te: Te, output_grad: Tensor, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-        count_include_pad: bool, layout: str, out_layout: str | None,
-    ) -> Tensor:  # fmt: skip
-        """The shares of the windows, then sums."""
-        x, grad = _in_axes(te, data, layout), _in_axes(te, output_grad, out_layout or layout)
-        numbers = zip(each(pool_size, 2), each(strides, 2), each(dilation, 2), pads(padding, 2), strict=True)
-        steps, size = dict(zip("HW", numbers, strict=True)), by_axis(_AXES, x.shape)
+    def split_stage(
+        cls, te: Te, x: Tensor, grad: Tensor, windows: Windows
+    ) -> Callable[[Sequence[p.PrimExpr], Sequence[p.PrimExpr]], p.PrimExpr]:
+        """Divided by the number of counted elements."""
+        size = by_axis(_AXES, x.shape)
 
         def part(*i: p.PrimExpr) -> p.PrimExpr:
-            counts = taps_inside(steps, by_axis(_AXES, i), size, count_include_pad)
-            return share(cast(grad[i], x.dtype), counts)
+            return share(cast(grad[i], x.dtype), taps_inside(windows, by_axis(_AXES, i), size))
 
         parts = te.compute("pool_share", grad.shape, part)
-        gradient = cls.gathered(
-            te, x, grad, lambda window, taps: parts[window], pool_size, strides, padding, dilation
-        )
-        return tiled_stage(te, gradient, _AXES, layout)
+        return lambda window, taps: parts[window]
 
 
 def _in_axes(te: Te, x: Tensor, layout: str) -> Tensor:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from relax_explorer.core.ops.kit.decl import Ints, Op, Site
 from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.te import Te, Tensor, where
 
-Pads = tuple[tuple[int, int], ...]
+Pads = Sequence[tuple[int, int]]
 _CALLED = {"W": "signals", "HW": "images", "DHW": "volumes"}
 
 
@@ -83,7 +83,102 @@ def pads(value: int | Ints, rank: int) -> Pads:
     items = value if isinstance(value, tuple) else (value,)
     items = items * rank if len(items) == 1 else items
     items = items * 2 if len(items) == rank else items
-    return tuple(zip(items[:rank], items[rank:], strict=True))
+    return list(zip(items[:rank], items[rank:], strict=True))
+
+
+class Numbers(TypedDict, total=False):
+    """The attributes of a call that describe its windows. Each has one number, or one for each axis."""
+
+    pool_size: Ints
+    strides: Ints
+    padding: Ints
+    dilation: Ints
+    output_padding: Ints
+    ceil_mode: bool
+    count_include_pad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The windows along one axis."""
+
+    size: int  # of a pooling; the windows of a convolution are as long as its kernels
+    stride: int
+    dilation: int
+    pad: tuple[int, int]
+    further: int  # elements at the end of a transposed convolution
+    ceil: bool
+    border_counts: bool
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The border, wide enough for a last, partial window."""
+        before, after = self.pad
+        return before, after + (self.stride - 1 if self.ceil else 0)
+
+    def count(self, length: p.PrimExpr, kernel: p.PrimExpr) -> p.PrimExpr:
+        """The number of windows: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down, or up with `ceil`.
+
+        With `ceil`, a last window that would start behind the operand is dropped, as in PyTorch.
+        """
+        before, after = self.pad
+        span = p.Add(p.Mul(p.Sub(kernel, rules.ONE), p.IntImm(self.dilation)), rules.ONE)
+        room = simplify(p.Sub(p.Add(length, p.IntImm(sum(self.ends))), span))
+        poly, stride = polynomial(room), self.stride
+        exact = poly.get((), 0) % stride == 0 or all(
+            c % stride == 0 for monomial, c in poly.items() if monomial
+        )
+        written = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
+        count = simplify(written) if exact else written
+        if not self.ceil or (
+            isinstance(kernel, p.IntImm) and stride - 1 + after < (kernel.value - 1) * self.dilation + 1
+        ):
+            return count
+        fewer = simplify(p.Sub(count, rules.ONE))
+        start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(before)))
+        beyond = at_least(p.Sub(start, behind), 0)
+        if beyond is not Answer.UNKNOWN:
+            return fewer if beyond is Answer.YES else count
+        return where(p.GE(start, behind), fewer, count)
+
+    def reaching(
+        self, place: p.PrimExpr, tap: p.PrimExpr, count: p.PrimExpr
+    ) -> tuple[p.PrimExpr, p.PrimExpr, list[p.PrimExpr]]:
+        """The start of the window, of `count` ones, whose tap lies at `place`, the window, and the tests that there is one.
+
+        It must also start at 0 or later.
+        """
+        step = p.IntImm(self.stride)
+        start = simplify(p.Sub(p.Add(place, p.IntImm(self.pad[0])), p.Mul(tap, p.IntImm(self.dilation))))
+        window = p.FloorDiv(start, step)
+        exact = [p.EQ(p.FloorMod(start, step), rules.ZERO)] if self.stride > 1 else []
+        return start, window, [p.LT(window, count), *exact]
+
+    def counted(self, i: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+        """The number of taps of window `i` inside an axis, or, if the border counts, inside the axis and its border."""
+        start = simplify(p.Sub(p.Mul(i, p.IntImm(self.stride)), p.IntImm(self.pad[0])))
+
+        def first_from(place: p.PrimExpr) -> p.PrimExpr:  # the number of the first tap at or after `place`
+            behind = simplify(p.Add(p.Sub(place, start), p.IntImm(self.dilation - 1)))
+            return simplify(p.FloorDiv(behind, p.IntImm(self.dilation)))
+
+        end = simplify(p.Add(length, p.IntImm(self.pad[1] if self.border_counts else 0)))
+        last = p.Min(first_from(end), p.IntImm(self.size))
+        return last if self.border_counts else p.Sub(last, p.Max(first_from(rules.ZERO), rules.ZERO))
+
+
+Windows = dict[str, Window]
+"""The windows along each axis, by its letter."""
+
+
+def windows_of(axes: str, numbers: Numbers) -> Windows:
+    """The windows along `axes`."""
+    rank = len(axes)
+    sizes, strides = each(numbers.get("pool_size", 1), rank), each(numbers.get("strides", 1), rank)
+    dilation, further = each(numbers.get("dilation", 1), rank), each(numbers.get("output_padding", 0), rank)
+    ceil, border = numbers.get("ceil_mode", False), numbers.get("count_include_pad", False)
+    rows = zip(sizes, strides, dilation, pads(numbers.get("padding", 0), rank), further, strict=True)
+    return {axis: Window(*row, ceil, border) for axis, row in zip(axes, rows, strict=True)}
 
 
 def completed(rank: int, lists: bool = False, **same: str) -> Callable[[e.Call, list[s.StructInfo]], e.Call]:
@@ -121,8 +216,11 @@ def completed(rank: int, lists: bool = False, **same: str) -> Callable[[e.Call, 
 _ONE_EACH = "write one number for all axes, or one for each"
 
 
-def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints) -> None:
+def need_window(
+    at: Site, rank: int, *, strides: Ints, padding: Ints, dilation: Ints, pool_size: Ints = (1,), **rest: object,
+) -> None:  # fmt: skip
     """Refuse paddings that are negative or have the wrong length, and other attributes with numbers below 1."""
+    positive: dict[str, int | Ints] = {"pool_size": pool_size, "strides": strides, "dilation": dilation}
     for name, value in positive.items():
         items = value if isinstance(value, tuple) else (value,)
         if any(number <= 0 for number in items) or len(items) not in (1, rank):
@@ -160,34 +258,6 @@ def need_fit(
             raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, **labels, help=help)
 
 
-def window_count(
-    length: p.PrimExpr,
-    kernel: p.PrimExpr,
-    stride: int,
-    dilation: int,
-    pad: tuple[int, int],
-    ceil: bool = False,
-) -> p.PrimExpr:
-    """The number of windows: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down, or up with `ceil`.
-
-    With `ceil`, a last window that would start behind the operand is dropped, as in PyTorch.
-    """
-    span = p.Add(p.Mul(p.Sub(kernel, rules.ONE), p.IntImm(dilation)), rules.ONE)
-    room = simplify(p.Sub(p.Add(length, p.IntImm(sum(pad) + (stride - 1 if ceil else 0))), span))
-    poly = polynomial(room)
-    exact = poly.get((), 0) % stride == 0 or all(c % stride == 0 for monomial, c in poly.items() if monomial)
-    written = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
-    count = simplify(written) if exact else written
-    fewer = simplify(p.Sub(count, rules.ONE))
-    if not ceil or (isinstance(kernel, p.IntImm) and stride - 1 + pad[1] < (kernel.value - 1) * dilation + 1):
-        return count
-    start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(pad[0])))
-    beyond = at_least(p.Sub(start, behind), 0)
-    if beyond is not Answer.UNKNOWN:
-        return fewer if beyond is Answer.YES else count
-    return where(p.GE(start, behind), fewer, count)
-
-
 def padded(x: Array, axes: Sequence[int], pad: Pads, value: Number | Array) -> Array:
     """An array with a border of `value` around `axes`. Negative padding crops, and may crop into the opposite border."""
     if not any(map(any, pad)):
@@ -204,20 +274,19 @@ def padded(x: Array, axes: Sequence[int], pad: Pads, value: Number | Array) -> A
     return result
 
 
-def windows(x: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Array:
-    """Views of all windows over the last axes. The last axes of x become window counts; the axes of a window follow."""
-    rank = len(kernel)
-    outer, inner = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+def views(x: Array, kernel: Sequence[int], windows: Collection[Window]) -> Array:
+    """All windows over the last axes. The last axes of x become window counts; the axes of a window follow."""
+    outer, inner = x.shape[: x.ndim - len(kernel)], x.shape[x.ndim - len(kernel) :]
+    strides, dilation = [w.stride for w in windows], [w.dilation for w in windows]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     if any(length < span for length, span in zip(inner, spans, strict=True)):  # numpy refuses such windows
         room = [max(0, length - span + 1) for length, span in zip(inner, spans, strict=True)]
         counts = [-(-places // step) for places, step in zip(room, strides, strict=True)]
         return np.zeros((*outer, *counts, *kernel), x.dtype)
-    views = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(x.ndim - rank, x.ndim)))
-    steps = (slice(None),) * (x.ndim - rank) + tuple(
-        [slice(None, None, step) for step in (*strides, *dilation)]
-    )
-    return views[steps]
+    made = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(len(outer), x.ndim)))
+    steps: tuple[Any, ...] = (..., *[slice(None, None, step) for step in (*strides, *dilation)])
+    result: Array = made[steps]
+    return result
 
 
 def all_of(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
@@ -228,11 +297,10 @@ def all_of(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
     return conjunction
 
 
-def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimExpr) -> Tensor:
-    """A tensor with a border of `value` around `axes`. Negative padding crops."""
-    if not any(map(any, pad)):
+def pad_stage(te: Te, x: Tensor, ends: Mapping[int, tuple[int, int]], value: p.PrimExpr) -> Tensor:
+    """A tensor with a border of `value` at the `ends` of axes. Negative padding crops."""
+    if not any(map(any, ends.values())):
         return x
-    ends = dict(zip(axes, pad, strict=True))
     shape = [
         simplify(p.Add(dim, p.IntImm(sum(ends[n])))) if n in ends else dim for n, dim in enumerate(x.shape)
     ]

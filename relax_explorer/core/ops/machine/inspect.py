@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import ClassVar
-
-import numpy as np
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
@@ -48,8 +47,15 @@ class Inspected(Op):
 
     result: DType
     place: int  # number of the field in the descriptor
+    number: ClassVar[Callable[..., int]]  # the property of an array
     unfolds_to = "a call of a PrimFunc that reads the tensor's descriptor"
     tensor: Tensor = operand("the tensor")
+
+    @classmethod
+    def evaluate(cls, tensor: Array, *rest: Number) -> Scalar:
+        """The property of the array."""
+        scalar: Scalar = cls.result.to_numpy().type(cls.number(tensor, *rest))
+        return scalar
 
     @classmethod
     def unfold(cls, build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
@@ -90,11 +96,7 @@ class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
     source = "DLPack"
     result, place = UINT8, CODE
     examples = ("i32[n,4] -> scalar(uint8)", "bool[] -> scalar(uint8)")
-
-    @staticmethod
-    def evaluate(tensor: Array) -> Scalar:
-        """From the array's dtype."""
-        return np.uint8(_kind(tensor).code)
+    number = staticmethod(lambda tensor: _kind(tensor).code)
 
 
 class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
@@ -103,12 +105,7 @@ class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
     source = "DLPack"
     result, place = UINT8, BITS
     examples = ("i32[n,4] -> scalar(uint8)", "f16[] -> scalar(uint8)")
-
-    @staticmethod
-    def evaluate(tensor: Array) -> Scalar:
-        """From the array's dtype."""
-        kind = _kind(tensor)
-        return np.uint8(8 if kind.is_bool else kind.bits)
+    number = staticmethod(lambda tensor: 8 if _kind(tensor).is_bool else _kind(tensor).bits)
 
 
 class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
@@ -117,11 +114,7 @@ class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
     source = "DLPack"
     result, place = UINT16, LANES
     examples = ("f32[n,4] -> scalar(uint16)", "i8[?,?] -> scalar(uint16)")
-
-    @staticmethod
-    def evaluate(tensor: Array) -> Scalar:
-        """From the array's dtype."""
-        return np.uint16(_kind(tensor).lanes)
+    number = staticmethod(lambda tensor: _kind(tensor).lanes)
 
 
 class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
@@ -130,11 +123,7 @@ class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
     source = "numpy.ndim"
     result, place = INT32, NDIM
     examples = ("f32[n,4] -> scalar(int32)", "f32 -> scalar(int32)")
-
-    @staticmethod
-    def evaluate(tensor: Array) -> Scalar:
-        """From the array."""
-        return np.int32(tensor.ndim)
+    number = staticmethod(lambda tensor: tensor.ndim)
 
 
 class AtAxis(Inspected):
@@ -182,11 +171,7 @@ class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
 
     source = "DLPack"
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[?,?] 1 -> scalar(int64)")
-
-    @staticmethod
-    def evaluate(tensor: Array, axis: Number) -> Scalar:
-        """From the array."""
-        return np.int64(tensor.shape[AtAxis._axis(tensor, axis)])
+    number = staticmethod(lambda tensor, axis: tensor.shape[AtAxis._axis(tensor, axis)])
 
     @staticmethod
     def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
@@ -203,11 +188,7 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
 
     source = "DLPack"
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[n,m] 1 -> scalar(int64)")
-
-    @staticmethod
-    def evaluate(tensor: Array, axis: Number) -> Scalar:
-        """The product of the following lengths, whatever the strides of the numpy array."""
-        return np.int64(np.prod(tensor.shape[AtAxis._axis(tensor, axis) + 1 :], dtype=np.int64))
+    number = staticmethod(lambda tensor, axis: math.prod(tensor.shape[AtAxis._axis(tensor, axis) + 1 :]))
 
     @staticmethod
     def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
@@ -253,22 +234,14 @@ class ByteOffset(Offset, name="relax.inspect.tensor_byte_offset"):
     """The offset of a tensor in its memory, in bytes; only a view may have an offset other than 0."""
 
     source = "DLPack"
-
-    @staticmethod
-    def evaluate(tensor: Array) -> Scalar:
-        """The offset of the view."""
-        return np.uint64(byte_offset(tensor))
+    number = staticmethod(byte_offset)
 
 
 class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
     """The offset of a tensor in its memory, in elements; only a view may have an offset other than 0."""
 
     source = "DLPack"
-
-    @staticmethod
-    def evaluate(tensor: Array) -> Scalar:
-        """The offset of the view, rounded down to whole elements."""
-        return np.uint64(byte_offset(tensor) // tensor.dtype.itemsize)
+    number = staticmethod(lambda tensor: byte_offset(tensor) // tensor.dtype.itemsize)
 
     @classmethod
     def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:

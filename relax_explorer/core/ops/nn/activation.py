@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -340,6 +341,23 @@ class Dropout(Op, name="relax.nn.dropout"):
 # Softmax and its logarithm.
 
 
+def _shares(x: Array, out: Array, axis: int) -> None:
+    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
+    np.exp(out, out=out)
+    out /= np.sum(out, axis, keepdims=True)
+
+
+def _logarithms(x: Array, out: Array, axis: int) -> None:
+    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
+    out -= np.log(np.sum(np.exp(out), axis, keepdims=True))
+
+
+def _by_rows(data: Array, axis: int, *, rows: Callable[..., None]) -> Array:
+    """Shifted by the maximum; computed at least in float32."""
+    result: Array = by_rows(partial(rows, axis=axis), wide(data), (axis,)).astype(data.dtype, copy=False)
+    return result
+
+
 class Softmax(Activation, name="relax.nn.softmax"):
     """exp(x) of each element x, divided by its sum along an axis.
 
@@ -361,12 +379,7 @@ class Softmax(Activation, name="relax.nn.softmax"):
         rules.axis(at, axis, info.ndim)
         return rules.like(info, info.dtype)
 
-    @staticmethod
-    def evaluate(data: Array, axis: int) -> Array:
-        """Shifted by the maximum."""
-        x = wide(data)
-        result: Array = by_rows(partial(_shares, axis=axis), x, (axis,)).astype(data.dtype, copy=False)
-        return result
+    evaluate = staticmethod(partial(_by_rows, rows=_shares))
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
@@ -376,17 +389,6 @@ class Softmax(Activation, name="relax.nn.softmax"):
         return te.compute(
             "T_softmax_norm", data.shape, lambda *i: p.Div(power[i], total[drop(i)]), None, notes
         )
-
-
-def _shares(x: Array, out: Array, axis: int) -> None:
-    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
-    np.exp(out, out=out)
-    out /= np.sum(out, axis, keepdims=True)
-
-
-def _logarithms(x: Array, out: Array, axis: int) -> None:
-    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
-    out -= np.log(np.sum(np.exp(out), axis, keepdims=True))
 
 
 def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
@@ -409,12 +411,7 @@ class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
 
     source = "ONNX LogSoftmax"
 
-    @staticmethod
-    def evaluate(data: Array, axis: int) -> Array:
-        """Shifted by the maximum."""
-        x = wide(data)
-        result: Array = by_rows(partial(_logarithms, axis=axis), x, (axis,)).astype(data.dtype, copy=False)
-        return result
+    evaluate = staticmethod(partial(_by_rows, rows=_logarithms))
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int) -> Tensor:

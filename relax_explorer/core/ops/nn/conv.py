@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Required, Unpack
 
 import numpy as np
 
@@ -34,8 +35,11 @@ from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.kit.windows import (
+    Numbers,
     Pads,
+    Window,
     Windowed,
+    Windows,
     all_of,
     border,
     each,
@@ -45,10 +49,21 @@ from relax_explorer.core.ops.kit.windows import (
     need_window,
     pad_stage,
     padded,
-    pads,
-    window_count,
-    windows,
+    views,
+    windows_of,
 )
+
+Lengths = dict[str, p.PrimExpr]
+
+
+class Attributes(Numbers, total=False):
+    """The attributes of a convolution."""
+
+    groups: Required[int]
+    data_layout: Required[str]
+    kernel_layout: Required[str]
+    out_layout: Required[str | None]
+    out_dtype: Required[DType | None]
 
 
 class Product(Windowed):
@@ -91,33 +106,107 @@ class Product(Windowed):
     )
     same_layout = "data_layout"
     kernel_axes: ClassVar[str] = "OI"
+    suffix: ClassVar[str] = ""  # of the stage's name; empty for the layout
     fusion = Fusion.OUT_ELEMENTWISE
 
     @classmethod
-    def operands_of(
-        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, dilation: Ints, groups: int,
-        data_layout: str, kernel_layout: str, out_layout: str,
-    ) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:  # fmt: skip
-        """The StructInfo of data and kernels, after checks of ranks and attributes."""
+    def result(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, groups: int, data_layout: str, kernel_layout: str,
+        out_layout: str | None, out_dtype: DType | None, **numbers: Unpack[Numbers],
+    ) -> s.StructInfo:  # fmt: skip
+        """The StructInfo of the result, after checks of ranks and attributes."""
         x, w, rank = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight"), len(cls.spatial)
+        out_layout = data_layout if out_layout is None else out_layout
         need_layout(at, f"NC{cls.spatial}", data_layout=data_layout, out_layout=out_layout)
         need_layout(at, f"{cls.kernel_axes}{cls.spatial}", kernel_layout=kernel_layout)
-        need_window(at, rank, padding, strides=strides, dilation=dilation)
+        need_window(at, rank, **numbers)
         if groups <= 0:
             raise at.fail(codes.BAD_ATTRIBUTE, f"groups is {groups}, at least 1 is needed")
         need_layout_rank(at, data_layout, x, "data")
         need_layout_rank(at, kernel_layout, w, "weight")
-        return x, w
+        _check_output_padding(at, rank, **numbers)
+        dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        if x.dims is None or w.dims is None:
+            return s.TensorStructInfo(None, dtype, rank_of(out_layout))
+        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
+        cls.check_channels(at, size["C"], kernel, groups)
+        lengths = cls.output(size, kernel, windows_of(cls.spatial, numbers), groups)
+        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}", weight=f"this is {w}")
+        return s.TensorStructInfo(dims_of(out_layout, lengths), dtype)
 
     @classmethod
-    def in_axes(
-        cls, data: Array, weight: Array, data_layout: str, kernel_layout: str, dtype: np.dtype[Any]
-    ) -> tuple[Array, Array]:
-        """Data and kernels as arrays with channels first, in the dtype of the computation."""
-        x = plain(data, data_layout, f"NC{cls.spatial}").astype(dtype, copy=False)
-        return wide(x), wide(
-            plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(dtype, copy=False)
-        )
+    def evaluate(
+        cls, data: Array, weight: Array, groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+        **numbers: Unpack[Numbers],
+    ) -> Array:  # fmt: skip
+        """Computed at least in float32, with channels first."""
+        axes, dtype = f"NC{cls.spatial}", out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x = plain(data, data_layout, axes).astype(dtype, copy=False)
+        w = plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(dtype, copy=False)
+        made = cls.products(wide(x), wide(w), list(windows_of(cls.spatial, numbers).values()), groups)
+        return tiled(made, axes, out_layout or data_layout).astype(dtype, copy=False)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, weight: Tensor, groups: int, data_layout: str, kernel_layout: str, out_layout: str | None,
+        out_dtype: DType | None, **numbers: Unpack[Numbers],
+    ) -> Tensor:  # fmt: skip
+        """A sum over the channels of the group and the taps of the kernel."""
+        rank, result_layout, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        data, data_layout = plain_stage(te, data, data_layout, axes)
+        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}")
+        out_layout = result_layout if is_plain(result_layout) else axes
+        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
+        dtype, windows = out_dtype or data.dtype, windows_of(cls.spatial, numbers)
+        source = cls.bordered(te, data, data_layout, windows)
+        shape = ordered(out_layout, cls.output(size, kernel, windows, groups))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
+            place, kernel_place, tests = cls.tap(out, over, size, kernel, windows, groups)
+            taken = cast(source[ordered(data_layout, place)], dtype)
+            term = p.Mul(taken, cast(weight[ordered(kernel_layout, kernel_place)], dtype))
+            return where(all_of(tests), term, p.as_prim(0, dtype)) if tests else term
+
+        lengths = ordered(f"I{cls.spatial}", {**kernel, "I": cls.inputs(kernel, groups)})
+        result = te.sum(f"conv{rank}d_{cls.suffix or data_layout.lower()}", shape, lengths, body, dtype)
+        return tiled_stage(te, result, out_layout, result_layout)
+
+    # The hooks of the kinds of convolution. `size` and `kernel` have the lengths of data and kernels by axis.
+
+    @classmethod
+    def check_channels(cls, at: Site, have: p.PrimExpr, kernel: Lengths, groups: int) -> None:
+        """Refuse kernels for another number of channels than data has, and groups that do not divide the channels."""
+
+    @classmethod
+    def output(cls, size: Lengths, kernel: Lengths, windows: Windows, groups: int) -> Lengths:
+        """The lengths of the result by axis."""
+        raise NotImplementedError
+
+    @classmethod
+    def products(cls, x: Array, w: Array, windows: list[Window], groups: int) -> Array:
+        """The result for arrays with channels first."""
+        raise NotImplementedError
+
+    @classmethod
+    def bordered(cls, te: Te, data: Tensor, layout: str, windows: Windows) -> Tensor:
+        """The tensor whose elements are multiplied."""
+        return data
+
+    @classmethod
+    def inputs(cls, kernel: Lengths, groups: int) -> p.PrimExpr:
+        """The number of channels of data that each element of the result depends on."""
+        raise NotImplementedError
+
+    @classmethod
+    def tap(
+        cls, out: Lengths, over: Lengths, size: Lengths, kernel: Lengths, windows: Windows, groups: int
+    ) -> tuple[Lengths, Lengths, list[p.PrimExpr]]:
+        """The factors of a term: indices of data and of kernels by axis, and the tests that the element of data exists.
+
+        `out` is the element of the result, `over` the channel of the group and the tap of the kernel.
+        """
+        raise NotImplementedError
 
 
 class Convolution(Product):
@@ -129,96 +218,60 @@ class Convolution(Product):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str,
-        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
-    ) -> s.StructInfo:  # fmt: skip
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, **attributes: Unpack[Attributes]
+    ) -> s.StructInfo:
         """Like data, with a channel for each kernel and, along each axis of space,
         (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
         """
-        out_layout = data_layout if out_layout is None else out_layout
-        window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
-        x, w = cls.operands_of(at, data, weight, *window)
-        dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
-        if x.dims is None or w.dims is None:
-            return s.TensorStructInfo(None, dtype, rank_of(out_layout))
-        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
-        _check_channels(at, size["C"], kernel["I"], kernel["O"], groups)
-        lengths = cls.output(size, kernel, strides, padding, dilation)
-        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}", weight=f"this is {w}")
-        return s.TensorStructInfo(dims_of(out_layout, lengths), dtype)
+        return cls.result(at, data, weight, **attributes)
 
     @classmethod
-    def output(
-        cls,
-        size: dict[str, p.PrimExpr],
-        kernel: dict[str, p.PrimExpr],
-        strides: Ints,
-        padding: Ints,
-        dilation: Ints,
-    ) -> dict[str, p.PrimExpr]:
-        """The lengths of the result by axis."""
-        rank = len(cls.spatial)
-        steps = zip(cls.spatial, each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True)
-        made = {axis: window_count(size[axis], kernel[axis], step, d, pad) for axis, step, d, pad in steps}
-        return {"N": size["N"], "C": kernel["O"], **made}
+    def check_channels(cls, at: Site, have: p.PrimExpr, kernel: Lengths, groups: int) -> None:
+        """Each group takes as many channels as a kernel has, and has equally many kernels."""
+        taken, kernels = kernel["I"], kernel["O"]
+        if at.equal(have, simplify(p.Mul(taken, p.IntImm(groups)))) is Answer.NO:
+            text = f"data has {have} channels, and weight takes {taken} in each of {groups} groups"
+            raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+        if isinstance(kernels, p.IntImm) and kernels.value % groups:
+            text = f"groups is {groups}, which does not divide the {kernels} kernels of weight"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{kernels} kernels")
 
     @classmethod
-    def evaluate(
-        cls, data: Array, weight: Array, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str, kernel_layout: str,
-        out_layout: str | None, out_dtype: DType | None,
-    ) -> Array:  # fmt: skip
+    def output(cls, size: Lengths, kernel: Lengths, windows: Windows, groups: int) -> Lengths:
+        """A channel for each kernel, an element for each window."""
+        counts = {axis: window.count(size[axis], kernel[axis]) for axis, window in windows.items()}
+        return {"N": size["N"], "C": kernel["O"], **counts}
+
+    @classmethod
+    def products(cls, x: Array, w: Array, windows: list[Window], groups: int) -> Array:
         """A product of windows and kernels for each group."""
-        rank = len(cls.spatial)
-        dtype = out_dtype.to_numpy() if out_dtype is not None else data.dtype
-        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, dtype)
-        x = padded(x, range(2, rank + 2), pads(padding, rank), 0)
-        views = windows(x, w.shape[2:], each(strides, rank), each(dilation, rank))
-        result = product(views, w, groups)
-        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype, copy=False)
+        x = padded(x, range(2, x.ndim), [window.pad for window in windows], 0)
+        return product(views(x, w.shape[2:], windows), w, groups)
 
     @classmethod
-    def legalize(
-        cls, te: Te, data: Tensor, weight: Tensor, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str,
-        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
-    ) -> Tensor | None:  # fmt: skip
-        """Padded images, then a sum over the channels of the group and the window."""
-        rank, result_layout, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
-        data, data_layout = plain_stage(te, data, data_layout, axes)
-        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"OI{cls.spatial}")
-        out_layout = result_layout if is_plain(result_layout) else axes
-        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
-        dtype, places = out_dtype or data.dtype, [data_layout.index(axis) for axis in cls.spatial]
-        source = pad_stage(te, data, places, pads(padding, rank), p.as_prim(0, data.dtype))
-        shape = ordered(out_layout, cls.output(size, kernel, strides, padding, dilation))
-        steps = dict(
-            zip(cls.spatial, zip(each(strides, rank), each(dilation, rank), strict=True), strict=True)
-        )
-        per_group = simplify(p.FloorDiv(kernel["O"], p.IntImm(groups)))
+    def bordered(cls, te: Te, data: Tensor, layout: str, windows: Windows) -> Tensor:
+        """The data with zeros around it."""
+        ends = {layout.index(axis): window.pad for axis, window in windows.items()}
+        return pad_stage(te, data, ends, p.as_prim(0, data.dtype))
 
-        def body(*i: p.PrimExpr) -> p.PrimExpr:
-            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
-            group = p.Mul(p.FloorDiv(out["C"], per_group), kernel["I"])
-            place = {"N": out["N"], "C": over["I"] if groups == 1 else p.Add(group, over["I"])}
-            for axis, (step, d) in steps.items():
-                moved = out[axis] if step == 1 else p.Mul(out[axis], p.IntImm(step))
-                place[axis] = p.Add(moved, over[axis] if d == 1 else p.Mul(over[axis], p.IntImm(d)))
-            element = source[ordered(data_layout, place)]
-            return p.Mul(
-                cast(element, dtype), cast(weight[ordered(kernel_layout, {"O": out["C"], **over})], dtype)
-            )
+    @classmethod
+    def inputs(cls, kernel: Lengths, groups: int) -> p.PrimExpr:
+        """The channels of a kernel."""
+        return kernel["I"]
 
-        name = f"conv{rank}d_{data_layout.lower()}"
-        result = te.sum(name, shape, ordered(f"I{cls.spatial}", kernel), body, dtype)
-        return tiled_stage(te, result, out_layout, result_layout)
-
-
-def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, kernels: p.PrimExpr, groups: int) -> None:
-    if at.equal(have, simplify(p.Mul(taken, p.IntImm(groups)))) is Answer.NO:
-        text = f"data has {have} channels, and weight takes {taken} in each of {groups} groups"
-        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
-    if isinstance(kernels, p.IntImm) and kernels.value % groups:
-        text = f"groups is {groups}, which does not divide the {kernels} kernels of weight"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{kernels} kernels")
+    @classmethod
+    def tap(
+        cls, out: Lengths, over: Lengths, size: Lengths, kernel: Lengths, windows: Windows, groups: int
+    ) -> tuple[Lengths, Lengths, list[p.PrimExpr]]:
+        """An element of the window, and the kernel of the result's channel."""
+        group = p.FloorDiv(out["C"], simplify(p.FloorDiv(kernel["O"], p.IntImm(groups))))
+        channel = over["I"] if groups == 1 else p.Add(p.Mul(group, kernel["I"]), over["I"])
+        place = {"N": out["N"], "C": channel}
+        for axis, window in windows.items():
+            step, d = window.stride, window.dilation
+            moved = out[axis] if step == 1 else p.Mul(out[axis], p.IntImm(step))
+            place[axis] = p.Add(moved, over[axis] if d == 1 else p.Mul(over[axis], p.IntImm(d)))
+        return place, {**over, "O": out["C"]}, []
 
 
 def product(views: Array, w: Array, groups: int) -> Array:
@@ -301,109 +354,75 @@ class Transposed(Product):
         in_order("IO"),
         "order of the axes of weight: I channels of data, O channels of the result, the others space",
     )
-    kernel_axes = "IO"
+    kernel_axes, suffix = "IO", "transpose"
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
-        groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
-    ) -> s.StructInfo:  # fmt: skip
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, **attributes: Unpack[Attributes]
+    ) -> s.StructInfo:
         """Like data, with O * groups channels and, along each axis of space,
         (length - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padding before and after; the dtype is out_dtype.
         """
-        out_layout = data_layout if out_layout is None else out_layout
-        window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
-        x, w = cls.operands_of(at, data, weight, *window)
-        _check_output_padding(at, len(cls.spatial), strides, output_padding)
-        dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
-        if x.dims is None or w.dims is None:
-            return s.TensorStructInfo(None, dtype, rank_of(out_layout))
-        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
-        _check_transposed_channels(at, size["C"], kernel["I"], groups)
-        lengths = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
-        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}", weight=f"this is {w}")
-        return s.TensorStructInfo(dims_of(out_layout, lengths), dtype)
+        return cls.result(at, data, weight, **attributes)
 
     @classmethod
-    def output(
-        cls, size: dict[str, p.PrimExpr], kernel: dict[str, p.PrimExpr], strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
-        groups: int,
-    ) -> dict[str, p.PrimExpr]:  # fmt: skip
-        """The lengths of the result by axis."""
-        rank = len(cls.spatial)
-        numbers = [each(item, rank) for item in (strides, dilation, output_padding)]
+    def check_channels(cls, at: Site, have: p.PrimExpr, kernel: Lengths, groups: int) -> None:
+        """There is a kernel for each channel, and each group has equally many of them."""
+        taken = kernel["I"]
+        if at.equal(have, taken) is Answer.NO:
+            text = f"data has {have} channels, and weight takes {taken}"
+            raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+        if any(isinstance(count, p.IntImm) and count.value % groups for count in (have, taken)):
+            text = f"groups is {groups}, which does not divide the {have} channels of data"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
+
+    @classmethod
+    def output(cls, size: Lengths, kernel: Lengths, windows: Windows, groups: int) -> Lengths:
+        """The channels of all groups, and room for a kernel at each element of data."""
         lengths = {"N": size["N"], "C": simplify(p.Mul(kernel["O"], p.IntImm(groups)))}
-        for axis, step, d, extra, pad in zip(cls.spatial, *numbers, pads(padding, rank), strict=True):
-            moved = p.Mul(p.Sub(size[axis], rules.ONE), p.IntImm(step))
-            span = p.Mul(p.Sub(kernel[axis], rules.ONE), p.IntImm(d))
-            lengths[axis] = simplify(p.Add(p.Add(moved, span), p.IntImm(extra + 1 - sum(pad))))
+        for axis, window in windows.items():
+            moved = p.Mul(p.Sub(size[axis], rules.ONE), p.IntImm(window.stride))
+            span = p.Mul(p.Sub(kernel[axis], rules.ONE), p.IntImm(window.dilation))
+            further = p.IntImm(window.further + 1 - sum(window.pad))
+            lengths[axis] = simplify(p.Add(p.Add(moved, span), further))
         return lengths
 
     @classmethod
-    def evaluate(
-        cls, data: Array, weight: Array, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int, data_layout: str,
-        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
-    ) -> Array:  # fmt: skip
+    def products(cls, x: Array, w: Array, windows: list[Window], groups: int) -> Array:
         """A convolution of the data, spread by the strides, with the kernels flipped."""
-        rank = len(cls.spatial)
-        dtype = out_dtype.to_numpy() if out_dtype is not None else data.dtype
-        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, dtype)
-        spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
-        extras = each(output_padding, rank)
-        ends = tuple(
-            [
-                (span - before, span - after + extra)
-                for span, (before, after), extra in zip(spans, pads(padding, rank), extras, strict=True)
-            ]
-        )
-        spread = _spread(x, each(strides, rank), ends)
-        views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
-        result = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
-        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype)
+        spans = [(k - 1) * window.dilation for k, window in zip(w.shape[2:], windows, strict=True)]
+        ends = [
+            (span - window.pad[0], span - window.pad[1] + window.further)
+            for span, window in zip(spans, windows, strict=True)
+        ]
+        spread = _spread(x, [window.stride for window in windows], ends)
+        taken = views(spread, w.shape[2:], [replace(window, stride=1) for window in windows])
+        return _product(taken, np.flip(w, tuple(range(2, w.ndim))), groups)
 
     @classmethod
-    def legalize(
-        cls, te: Te, data: Tensor, weight: Tensor, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int,
-        data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
-    ) -> Tensor:  # fmt: skip
-        """A sum over the channels of the group and the positions that contribute to the element."""
-        rank, result_layout, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
-        data, data_layout = plain_stage(te, data, data_layout, axes)
-        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"IO{cls.spatial}")
-        out_layout = result_layout if is_plain(result_layout) else axes
-        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
-        dtype = out_dtype or data.dtype
-        shape = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
-        numbers = list(zip(each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True))
-        per_group = simplify(p.FloorDiv(kernel["I"], p.IntImm(groups)))
+    def inputs(cls, kernel: Lengths, groups: int) -> p.PrimExpr:
+        """The kernels of a group."""
+        return simplify(p.FloorDiv(kernel["I"], p.IntImm(groups)))
 
-        def body(*i: p.PrimExpr) -> p.PrimExpr:
-            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
-            channel = over["I"]
-            tests: list[p.PrimExpr] = []
-            if groups > 1:
-                channel = p.Add(p.Mul(p.FloorDiv(out["C"], kernel["O"]), per_group), channel)
-            place = {"N": out["N"], "C": channel}
-            for axis, (step, d, pad) in zip(cls.spatial, numbers, strict=True):
-                came = simplify(p.Sub(p.Add(out[axis], p.IntImm(pad[0])), p.Mul(over[axis], p.IntImm(d))))
-                place[axis] = p.FloorDiv(came, p.IntImm(step))
-                tests += [p.GE(came, rules.ZERO), p.LT(place[axis], size[axis])]
-                tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
-            taken = cast(data[ordered(data_layout, place)], dtype)
-            kernel_place = {
-                **over,
-                "I": channel,
-                "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"],
-            }
-            term = p.Mul(taken, cast(weight[ordered(kernel_layout, kernel_place)], dtype))
-            return where(all_of(tests), term, p.as_prim(0, dtype))
-
-        lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
-        result = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, dtype)
-        return tiled_stage(te, result, out_layout, result_layout)
+    @classmethod
+    def tap(
+        cls, out: Lengths, over: Lengths, size: Lengths, kernel: Lengths, windows: Windows, groups: int
+    ) -> tuple[Lengths, Lengths, list[p.PrimExpr]]:
+        """The element of data whose kernel reaches the result with this tap, if there is one."""
+        channel, output = over["I"], out["C"]
+        if groups > 1:
+            channel = p.Add(p.Mul(p.FloorDiv(output, kernel["O"]), cls.inputs(kernel, groups)), channel)
+            output = p.FloorMod(output, kernel["O"])
+        place, tests = {"N": out["N"], "C": channel}, []
+        for axis, window in windows.items():
+            start, place[axis], own = window.reaching(out[axis], over[axis], size[axis])
+            tests += [p.GE(start, rules.ZERO), *own]
+        return place, {**over, "I": channel, "O": output}, tests
 
 
-def _check_output_padding(at: Site, rank: int, strides: Ints, output_padding: Ints) -> None:
+def _check_output_padding(
+    at: Site, rank: int, *, strides: Ints, output_padding: Ints = (0,), **rest: object
+) -> None:
     numbers = output_padding if isinstance(output_padding, tuple) else (output_padding,)
     if len(numbers) not in (1, rank):
         wanted = "1 is" if rank == 1 else f"1 or {rank} are"
@@ -415,22 +434,13 @@ def _check_output_padding(at: Site, rank: int, strides: Ints, output_padding: In
         )
 
 
-def _check_transposed_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) -> None:
-    if at.equal(have, taken) is Answer.NO:
-        text = f"data has {have} channels, and weight takes {taken}"
-        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
-    if any(isinstance(count, p.IntImm) and count.value % groups for count in (have, taken)):
-        text = f"groups is {groups}, which does not divide the {have} channels of data"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
-
-
 def _spread(x: Array, strides: Sequence[int], ends: Pads) -> Array:
     """Zeros between the elements, and around them where `ends` are positive; negative `ends` remove elements."""
     lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
     spaced: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
     spaced[(..., *[slice(None, None, step) for step in strides])] = x
     # There is one gap fewer than elements; without elements the length would be negative.
-    around = tuple([(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)])
+    around = [(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)]
     return padded(spaced, range(2, spaced.ndim), around, 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,10 +158,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         x, dtype = predictions, predictions.dtype
         need_kind_of_numbers(dtype)
         place = min(x.ndim - 1, 1)
-
-        def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            class_weight = p.as_prim(1, dtype) if weights is None else weights[cast(targets[i], INT64)]
-            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, dtype), class_weight)
+        weight = partial(weight_of, targets=targets, weights=weights, ignore_index=ignore_index, dtype=dtype)
 
         def loss(*i: p.PrimExpr) -> p.PrimExpr:
             picked = x[(*i[:place], cast(targets[i], INT64), *i[place:])]
@@ -210,6 +208,14 @@ def divided(a: Array, b: Array) -> Array:
 def is_ignored(target: p.PrimExpr, ignore_index: int) -> p.PrimExpr:
     """True if a target is ignored. Targets are compared as int64, because an unsigned target is never -100."""
     return p.EQ(cast(target, INT64), p.IntImm(ignore_index))
+
+
+def weight_of(
+    *i: p.PrimExpr, targets: Tensor, weights: Tensor | None, ignore_index: int, dtype: DType
+) -> p.PrimExpr:
+    """The weight of the target at an index: 0 if it is ignored, else the weight of its class."""
+    class_weight = p.as_prim(1, dtype) if weights is None else weights[cast(targets[i], INT64)]
+    return where(is_ignored(targets[i], ignore_index), p.as_prim(0, dtype), class_weight)
 
 
 def _checked(

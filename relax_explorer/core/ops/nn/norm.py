@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypedDict, Unpack
 
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
@@ -21,19 +23,23 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, call
 from relax_explorer.core.ops.tensor.manipulate import reshape_stage
 from relax_explorer.core.ops.tensor.reduction import count, reduce_stage
 
+Indices = tuple[p.PrimExpr, ...]
 
-def moments(te: Te, x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Mean and variance over axes, which stay with length 1."""
-    axes = sorted(axes)
-    total = reduce_stage(te, x, axes, True, "x_red_sum", p.Add, p.as_prim(0, x.dtype))
-    mean = te.compute("T_mean", total.shape, lambda *i: p.Div(total[i], count(x, axes)))
+
+def moments(te: Te, x: Tensor, axes: Sequence[int], keep: bool = True) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes, which stay with length 1 if `keep`."""
+    axes, zero = sorted(axes), p.as_prim(0, x.dtype)
+    left = [n for n in range(x.ndim) if n not in axes]
+    total = reduce_stage(te, x, axes, keep, "x_red_sum", p.Add, zero)
+    name = "T_mean" if keep else "T_mean_batch"
+    mean = te.compute(name, total.shape, lambda *i: p.Div(total[i], count(x, axes)))
 
     def squared(*i: p.PrimExpr) -> p.PrimExpr:
-        distance = p.Sub(x[i], index(mean, i, x.shape))
+        distance = p.Sub(x[i], index(mean, i, x.shape) if keep else mean[[i[n] for n in left]])
         return p.Mul(distance, distance)
 
     squares = te.compute("T_square", x.shape, squared)
-    summed = reduce_stage(te, squares, axes, True, "x_red_square", p.Add, p.as_prim(0, x.dtype))
+    summed = reduce_stage(te, squares, axes, keep, "x_red_square", p.Add, zero)
     variance = te.compute("T_variance", summed.shape, lambda *i: p.Div(summed[i], count(x, axes)))
     return mean, variance
 
@@ -64,14 +70,10 @@ def normalise(x: Array, axes: tuple[int, ...], epsilon: float, out: Array | None
     return distance
 
 
-class LayerNorm(Op, name="relax.nn.layer_norm"):
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
+class Normalisation(Op):
+    """Base of the normalisations. Their parameters are tensors with the lengths of some axes of the data."""
 
-    The divisor of the variance is the number of elements, not one less.
-    """
-
-    source = "Ba et al. 2016"
-    raises = (
+    raises: ClassVar[tuple[Code, ...]] = (
         codes.DTYPES_DIFFER,
         codes.AXIS_RANGE,
         codes.AXIS_TWICE,
@@ -80,14 +82,76 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         codes.DTYPE_WRONG,
     )
     stops = Stops.RELATIONS
+    fusion = Fusion.OUT_ELEMENTWISE
     data: Tensor = operand("the tensor, floating point")
+
+
+class Moments(Normalisation):
+    """Base of the normalisations by mean and variance, which are followed by factors and offsets."""
+
+    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
+    beta: Tensor = operand("an offset for each channel, in the dtype of data")
+
+
+_EPSILON = attr(1e-5, "added to the variance, at least 0")
+_CENTER = attr(True, "True adds beta; False ignores it")
+_SCALE = attr(True, "True multiplies by gamma; False ignores it")
+
+
+class Scaling(TypedDict):
+    """The attributes of a normalisation by mean and variance."""
+
+    epsilon: float
+    center: bool
+    scale: bool
+
+
+def scaled(
+    x: Array, axes: Axes, gamma: Array, beta: Array, *, center: bool, scale: bool, **rest: object
+) -> Array:
+    """An array multiplied by `gamma` and with `beta` added; these have the given axes."""
+    x = x * spread(gamma, x.shape, axes) if scale else x
+    return x + spread(beta, x.shape, axes) if center else x
+
+
+def scaled_element(
+    value: p.PrimExpr, gamma: p.PrimExpr, beta: p.PrimExpr, center: bool, scale: bool
+) -> p.PrimExpr:
+    """`scaled` in a kernel."""
+    value = p.Mul(value, gamma) if scale else value
+    return p.Add(value, beta) if center else value
+
+
+def normal_stage(
+    te: Te, name: str, data: Tensor, gamma: Tensor, beta: Tensor, own: Sequence[int], grouped: Tensor, axes: Sequence[int],
+    place: Callable[[Indices], Indices], *, epsilon: float, center: bool, scale: bool,
+) -> Tensor:  # fmt: skip
+    """The data, normalised by the moments over the `axes` of `grouped`, where `place` finds an element; `gamma` and `beta` have the axes `own`."""
+    mean, variance = moments(te, grouped, axes)
+    small = p.FloatImm(epsilon, data.dtype)
+
+    def element(*i: p.PrimExpr) -> p.PrimExpr:
+        at, inner = place(i), tuple([i[n] for n in own])
+        root = call("rsqrt", p.Add(index(variance, at, grouped.shape), small))
+        value = p.Mul(p.Sub(data[i], index(mean, at, grouped.shape)), root)
+        return scaled_element(value, gamma[inner], beta[inner], center, scale)
+
+    return te.compute(name, data.shape, element)
+
+
+class LayerNorm(Moments, name="relax.nn.layer_norm"):
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
+
+    The divisor of the variance is the number of elements, not one less.
+    """
+
+    source = "Ba et al. 2016"
     gamma: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
     beta: Tensor = operand("offsets, with the lengths of the axes, in the dtype of data")
     axes: Axes = attr(REQUIRED, "the axes of the moments; negative ones count from the last")
-    epsilon: float = attr(1e-5, "added to the variance, at least 0")
-    center: bool = attr(True, "True adds beta; False ignores it")
-    scale: bool = attr(True, "True multiplies by gamma; False ignores it")
-    fusion = Fusion.OUT_ELEMENTWISE
+    epsilon: float = _EPSILON
+    center: bool = _CENTER
+    scale: bool = _SCALE
     examples = (
         "f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",
         "f32[n,2,3] f32[2,3] f32[2,3] axes=[1,2] center=False -> f32[n,2,3]",
@@ -101,12 +165,10 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         beta: s.StructInfo,
         axes: Axes,
         epsilon: float,
-        center: bool,
-        scale: bool,
+        **rest: object,
     ) -> s.StructInfo:
         """The shape and dtype of data."""
-        info = rules.tensor(at, data, "data")
-        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        info, parts = tensors(at, data, gamma=gamma, beta=beta)
         return check_params(at, info, rules.axes(at, axes, info.ndim), parts, epsilon)
 
     @staticmethod
@@ -128,28 +190,18 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
 
     @staticmethod
     def legalize(
-        te: Te,
-        data: Tensor,
-        gamma: Tensor,
-        beta: Tensor,
-        axes: Axes,
-        epsilon: float,
-        center: bool,
-        scale: bool,
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, axes: Axes, **scaling: Unpack[Scaling]
     ) -> Tensor:
         """Moments, then one element at a time."""
-        places = [n % data.ndim for n in axes]
-        mean, variance = moments(te, data, places)
-        small = p.FloatImm(epsilon, data.dtype)
+        own = [n % data.ndim for n in axes]
+        return normal_stage(te, "T_layer_norm", data, gamma, beta, own, data, own, lambda i: i, **scaling)
 
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            inner = tuple([i[n] for n in places])
-            root = call("rsqrt", p.Add(index(variance, i, data.shape), small))
-            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, i, data.shape)), root)
-            value = p.Mul(value, gamma[inner]) if scale else value
-            return p.Add(value, beta[inner]) if center else value
 
-        return te.compute("T_layer_norm", data.shape, element)
+def tensors(
+    at: Site, data: s.StructInfo, **params: s.StructInfo
+) -> tuple[s.TensorStructInfo, dict[str, s.TensorStructInfo]]:
+    """The data and the parameters by name, which must be tensors."""
+    return rules.tensor(at, data, "data"), {name: rules.tensor(at, x, name) for name, x in params.items()}
 
 
 def spread(param: Array, shape: tuple[int, ...], axes: Axes) -> Array:
@@ -191,24 +243,13 @@ def check_params(
     return info if fits else s.TensorStructInfo(None, info.dtype, info.ndim)
 
 
-class RmsNorm(Op, name="relax.nn.rms_norm"):
+class RmsNorm(Normalisation, name="relax.nn.rms_norm"):
     """data / sqrt(mean of its squares + epsilon) * weight, with the mean over axes."""
 
     source = "Zhang and Sennrich 2019"
-    raises = (
-        codes.DTYPES_DIFFER,
-        codes.AXIS_RANGE,
-        codes.AXIS_TWICE,
-        codes.RANK_WRONG,
-        codes.DIMS_DIFFER,
-        codes.DTYPE_WRONG,
-    )
-    stops = Stops.RELATIONS
-    data: Tensor = operand("the tensor, floating point")
     weight: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
     axes: Axes = attr((-1,), "the axes of the mean; negative ones count from the last")
     epsilon: float = attr(1e-5, "added to the mean of squares, at least 0")
-    fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4] f32[4] axes=[-1] -> f32[n,4]",
         "f32[n,2,3] f32[2,3] axes=[-2,-1] epsilon=0.5 -> f32[n,2,3]",
@@ -217,8 +258,8 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     @staticmethod
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Axes, epsilon: float) -> s.StructInfo:
         """The shape and dtype of data."""
-        info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
-        return check_params(at, info, rules.axes(at, axes, info.ndim), {"weight": part}, epsilon)
+        info, parts = tensors(at, data, weight=weight)
+        return check_params(at, info, rules.axes(at, axes, info.ndim), parts, epsilon)
 
     @staticmethod
     def evaluate(data: Array, weight: Array, axes: Axes, epsilon: float) -> Array:
@@ -251,32 +292,19 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
         return te.compute("T_rms_norm", data.shape, element)
 
 
-class GroupNorm(Op, name="relax.nn.group_norm"):
+class GroupNorm(Moments, name="relax.nn.group_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each group of channels.
 
     The divisor of the variance is the number of elements, not one less.
     """
 
     source = "Wu and He 2018"
-    raises = (
-        codes.DTYPES_DIFFER,
-        codes.AXIS_RANGE,
-        codes.AXIS_TWICE,
-        codes.RANK_WRONG,
-        codes.DIMS_DIFFER,
-        codes.DTYPE_WRONG,
-    )
-    stops = Stops.RELATIONS
-    data: Tensor = operand("the tensor, floating point")
-    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
-    beta: Tensor = operand("an offset for each channel, in the dtype of data")
     num_groups: int = attr(REQUIRED, "the number of equal groups of channels, at least 1")
     channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
     axes: Axes = attr(REQUIRED, "the axes of the moments, in addition to the channels of a group")
-    epsilon: float = attr(1e-5, "added to the variance, at least 0")
-    center: bool = attr(True, "True adds beta; False ignores it")
-    scale: bool = attr(True, "True multiplies by gamma; False ignores it")
-    fusion = Fusion.OUT_ELEMENTWISE
+    epsilon: float = _EPSILON
+    center: bool = _CENTER
+    scale: bool = _SCALE
     examples = (
         "f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",
         "f32[2,n,6] f32[6] f32[6] num_groups=3 channel_axis=-1 axes=[1] scale=False -> f32[2,n,6]",
@@ -295,14 +323,10 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         **rest: object,
     ) -> s.StructInfo:
         """The shape and dtype of data."""
-        info = rules.tensor(at, data, "data")
-        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        info, parts = tensors(at, data, gamma=gamma, beta=beta)
         if num_groups <= 0:
             raise at.fail(codes.BAD_ATTRIBUTE, f"num_groups is {num_groups}, at least 1 is needed")
-        channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
-        if channel in rules.axes(at, axes, info.ndim):
-            text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
-            raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
+        channel = channel_beside(at, info, channel_axis, axes)
         length = info.dims[channel] if info.dims is not None else None
         if isinstance(length, p.IntImm) and length.value % num_groups:
             raise at.fail(
@@ -315,64 +339,54 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
 
     @staticmethod
     def evaluate(
-        data: Array,
-        gamma: Array,
-        beta: Array,
-        num_groups: int,
-        channel_axis: int,
-        axes: Axes,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-    ) -> Array:
+        data: Array, gamma: Array, beta: Array, num_groups: int, channel_axis: int, axes: Axes, **scaling: Unpack[Scaling]
+    ) -> Array:  # fmt: skip
         """Computed at least in float32."""
-        channel = channel_axis % data.ndim
-        grouped = wide(data).reshape(
-            (*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :])
-        )
-        inner = (channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes])
-        x = normalise(grouped, inner, epsilon).reshape(data.shape)
-        x = x * spread(gamma, data.shape, (channel,)) if scale else x
-        return (x + spread(beta, data.shape, (channel,)) if center else x).astype(data.dtype, copy=False)
+        channel, inner = grouped_axes(data.ndim, channel_axis, axes)
+        size = data.shape[channel] // num_groups
+        shape = (*data.shape[:channel], num_groups, size, *data.shape[channel + 1 :])
+        x = normalise(wide(data).reshape(shape), tuple(inner), scaling["epsilon"]).reshape(data.shape)
+        return scaled(x, (channel,), gamma, beta, **scaling).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(
-        te: Te,
-        data: Tensor,
-        gamma: Tensor,
-        beta: Tensor,
-        num_groups: int,
-        channel_axis: int,
-        axes: Axes,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-    ) -> Tensor:
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, num_groups: int, channel_axis: int, axes: Axes, **scaling: Unpack[Scaling]
+    ) -> Tensor:  # fmt: skip
         """Grouped, moments, then one element at a time."""
-        channel = channel_axis % data.ndim
+        channel, inner = grouped_axes(data.ndim, channel_axis, axes)
         size = simplify(p.FloorDiv(data.shape[channel], p.IntImm(num_groups)))
         shape = (*data.shape[:channel], p.IntImm(num_groups), size, *data.shape[channel + 1 :])
-        grouped = reshape_stage(te, data, shape)
-        inner = [channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes]]
-        mean, variance = moments(te, grouped, inner)
-        small = p.FloatImm(epsilon, data.dtype)
 
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
+        def place(i: Indices) -> Indices:
             group, rest = p.FloorDiv(i[channel], size), p.FloorMod(i[channel], size)
-            place = (*i[:channel], group, rest, *i[channel + 1 :])
-            root = call("rsqrt", p.Add(index(variance, place, shape), small))
-            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, place, shape)), root)
-            value = p.Mul(value, gamma[i[channel]]) if scale else value
-            return p.Add(value, beta[i[channel]]) if center else value
+            return (*i[:channel], group, rest, *i[channel + 1 :])
 
-        return te.compute("T_group_norm", data.shape, element)
+        grouped = reshape_stage(te, data, shape)
+        return normal_stage(
+            te, "T_group_norm", data, gamma, beta, (channel,), grouped, inner, place, **scaling
+        )
+
+
+def channel_beside(at: Site, info: s.TensorStructInfo, channel_axis: int, axes: Axes) -> int:
+    """The axis of channels, which must not be among the axes of the moments."""
+    channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
+    if channel in rules.axes(at, axes, info.ndim):
+        text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
+        raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
+    return channel
+
+
+def grouped_axes(rank: int, channel_axis: int, axes: Axes) -> tuple[int, list[int]]:
+    """The axis of groups, which comes before the channels of a group, and the axes of the moments behind the split."""
+    channel = channel_axis % rank
+    return channel, [channel + 1, *[n % rank + (n % rank > channel) for n in axes]]
 
 
 # -- batch norm ------------------------------------------------------------------------------------------------------
 # Normalisations by channel: of batches and of single images.
 
 
-class BatchNorm(Op, name="relax.nn.batch_norm"):
+class BatchNorm(Moments, name="relax.nn.batch_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each channel.
 
     In training these are the moments of the batch, and the moving moments become (1 - momentum) * old + momentum * new. Otherwise
@@ -381,19 +395,14 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
 
     source = "Ioffe and Szegedy 2015"
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
-    stops = Stops.RELATIONS
-    data: Tensor = operand("the tensor, floating point")
-    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
-    beta: Tensor = operand("an offset for each channel, in the dtype of data")
     moving_mean: Tensor = operand("the mean of each channel so far, in the dtype of data")
     moving_var: Tensor = operand("the variance of each channel so far, in the dtype of data")
     axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
-    epsilon: float = attr(1e-5, "added to the variance, at least 0")
-    center: bool = attr(True, "True adds beta; False ignores it")
-    scale: bool = attr(True, "True multiplies by gamma; False ignores it")
+    epsilon: float = _EPSILON
+    center: bool = _CENTER
+    scale: bool = _SCALE
     momentum: float = attr(0.1, "weight of the batch in the moving moments, from 0 to 1")
     training: bool = attr(True, "True uses the moments of the batch; False the moving ones")
-    fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 training=False -> (f32[n,4,3],f32[4],f32[4])",
         "f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 momentum=0.3 -> (f32[n,4,3],f32[4],f32[4])",
@@ -409,9 +418,8 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         if not 0 <= momentum <= 1:
             text = f"momentum is {momentum}, a weight from 0 to 1 is needed"
             raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, help="0.1 is usual")
-        info = rules.tensor(at, data, "data")
-        given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
-        parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
+        params = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+        info, parts = tensors(at, data, **params)
         result = check_params(at, info, (rules.axis(at, axis, info.ndim),), parts, epsilon)
         fits = result is info
         vectors = [
@@ -445,8 +453,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         x = (x - spread(mean, x.shape, (axis,))) / np.sqrt(
             spread(variance, x.shape, (axis,)) + np.asarray(epsilon, x.dtype)
         )
-        x = x * spread(gamma, x.shape, (axis,)) if scale else x
-        x = x + spread(beta, x.shape, (axis,)) if center else x
+        x = scaled(x, (axis,), gamma, beta, center=center, scale=scale)
         return x.astype(data.dtype, copy=False), moving_mean, moving_var
 
     @staticmethod
@@ -458,14 +465,13 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         channel, mean, variance = axis % data.ndim, moving_mean, moving_var
         if training:
             others = [n for n in range(data.ndim) if n != channel]
-            mean, variance = _vectors(te, data, others)
+            mean, variance = moments(te, data, others, keep=False)
         small = p.FloatImm(epsilon, data.dtype)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             c = i[channel]
-            value: p.PrimExpr = p.Div(p.Sub(data[i], mean[c]), call("sqrt", p.Add(variance[c], small)))
-            value = p.Mul(value, gamma[c]) if scale else value
-            return p.Add(value, beta[c]) if center else value
+            value = p.Div(p.Sub(data[i], mean[c]), call("sqrt", p.Add(variance[c], small)))
+            return scaled_element(value, gamma[c], beta[c], center, scale)
 
         result = te.compute("T_add", data.shape, element)
         new_share, old_share = p.FloatImm(momentum, data.dtype), p.FloatImm(1 - momentum, data.dtype)
@@ -479,47 +485,18 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         return [result, moved(moving_mean, mean, "T_mean"), moved(moving_var, variance, "T_var")]
 
 
-def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """Mean and variance over all axes but one."""
-    zero = p.as_prim(0, x.dtype)
-    total = reduce_stage(te, x, axes, False, "x_red_sum", p.Add, zero)
-    mean = te.compute("T_mean_batch", total.shape, lambda c: p.Div(total[c], count(x, axes)))
-    left = next(n for n in range(x.ndim) if n not in axes)
-
-    def squared(*i: p.PrimExpr) -> p.PrimExpr:
-        distance = p.Sub(x[i], mean[i[left]])
-        return p.Mul(distance, distance)
-
-    squares = te.compute("T_square", x.shape, squared)
-    summed = reduce_stage(te, squares, axes, False, "x_red_square", p.Add, zero)
-    return mean, te.compute("T_variance", summed.shape, lambda c: p.Div(summed[c], count(x, axes)))
-
-
-class InstanceNorm(Op, name="relax.nn.instance_norm"):
+class InstanceNorm(Moments, name="relax.nn.instance_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
 
     Each image and channel has moments of its own. The divisor of the variance is the number of elements, not one less.
     """
 
     source = "Ulyanov et al. 2016"
-    raises = (
-        codes.DTYPES_DIFFER,
-        codes.AXIS_RANGE,
-        codes.AXIS_TWICE,
-        codes.RANK_WRONG,
-        codes.DIMS_DIFFER,
-        codes.DTYPE_WRONG,
-    )
-    stops = Stops.RELATIONS
-    data: Tensor = operand("the tensor, floating point")
-    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
-    beta: Tensor = operand("an offset for each channel, in the dtype of data")
     channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
     axes: Axes = attr(REQUIRED, "the axes of the moments, without the axis of channels")
-    epsilon: float = attr(1e-5, "added to the variance, at least 0")
-    center: bool = attr(True, "True adds beta; False ignores it")
-    scale: bool = attr(True, "True multiplies by gamma; False ignores it")
-    fusion = Fusion.OUT_ELEMENTWISE
+    epsilon: float = _EPSILON
+    center: bool = _CENTER
+    scale: bool = _SCALE
     examples = (
         "f32[n,4,3,5] f32[4] f32[4] channel_axis=1 axes=[2,3] -> f32[n,4,3,5]",
         "f32[n,h,w,4] f32[4] f32[4] channel_axis=-1 axes=[1,2] scale=False -> f32[n,h,w,4]",
@@ -531,44 +508,25 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         **rest: object,
     ) -> s.StructInfo:  # fmt: skip
         """The shape and dtype of data."""
-        info = rules.tensor(at, data, "data")
-        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
-        channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
-        if channel in rules.axes(at, axes, info.ndim):
-            text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
-            raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
+        info, parts = tensors(at, data, gamma=gamma, beta=beta)
+        channel = channel_beside(at, info, channel_axis, axes)
         check_params(at, info, (channel,), parts, epsilon)
         return info
 
     @staticmethod
     def evaluate(
-        data: Array,
-        gamma: Array,
-        beta: Array,
-        channel_axis: int,
-        axes: Axes,
-        epsilon: float,
-        center: bool,
-        scale: bool,
+        data: Array, gamma: Array, beta: Array, channel_axis: int, axes: Axes, **scaling: Unpack[Scaling]
     ) -> Array:
         """Computed at least in float32."""
-        x = normalise(wide(data), tuple(axes), epsilon)
-        x = x * spread(gamma, x.shape, (channel_axis,)) if scale else x
-        return (x + spread(beta, x.shape, (channel_axis,)) if center else x).astype(data.dtype, copy=False)
+        x = normalise(wide(data), tuple(axes), scaling["epsilon"])
+        return scaled(x, (channel_axis,), gamma, beta, **scaling).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(
-        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axes: Axes, epsilon: float, center: bool, scale: bool
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axes: Axes, **scaling: Unpack[Scaling]
     ) -> Tensor:  # fmt: skip
         """Moments, then one element at a time."""
-        channel = channel_axis % data.ndim
-        mean, variance = moments(te, data, [n % data.ndim for n in axes])
-        small = p.FloatImm(epsilon, data.dtype)
-
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            root = call("rsqrt", p.Add(index(variance, i, data.shape), small))
-            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, i, data.shape)), root)
-            value = p.Mul(value, gamma[i[channel]]) if scale else value
-            return p.Add(value, beta[i[channel]]) if center else value
-
-        return te.compute("T_instance_norm", data.shape, element)
+        own, inner = (channel_axis % data.ndim,), [n % data.ndim for n in axes]
+        return normal_stage(
+            te, "T_instance_norm", data, gamma, beta, own, data, inner, lambda i: i, **scaling
+        )

@@ -92,7 +92,7 @@ class Pad(Op, name="relax.nn.pad"):
         ends = pads_by_axis(pad_width)
         if pad_mode == "constant":
             value = cast(p.FloatImm(float(pad_value or 0)), data.dtype)
-            made = pad_stage(te, data, range(data.ndim), ends, value)
+            made = pad_stage(te, data, dict(enumerate(ends)), value)
             return te.compute("PadInput", data.shape, lambda *i: data[i]) if made is data else made
         shape = [simplify(p.Add(dim, p.IntImm(sum(pad)))) for dim, pad in zip(data.shape, ends, strict=True)]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.data_layout import (
@@ -29,23 +29,22 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.kit.decl import NUMBERS, Fusion, Ints, NotLowered, Site, Stops, attr, operand
-from relax_explorer.core.ops.kit.ndarrays import Array, Number
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import NotDefined, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest
 from relax_explorer.core.ops.kit.windows import (
-    Pads,
+    Numbers,
     Windowed,
+    Windows,
     border,
-    each,
     every,
     in_order,
     need_fit,
     need_window,
     pad_stage,
     padded,
-    pads,
-    window_count,
-    windows,
+    views,
+    windows_of,
 )
 from relax_explorer.core.ops.tensor.reduction import extreme, limit_of
 
@@ -100,185 +99,160 @@ class Pool(Windowed):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: object,
-    ) -> s.StructInfo:  # fmt: skip
+        cls, at: Site, data: s.StructInfo, layout: str, out_layout: str | None, **numbers: Unpack[Numbers]
+    ) -> s.StructInfo:
         """Like data, with, along each axis of space,
         (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
         """
         x, result_layout = rules.tensor(at, data, "data"), layout if out_layout is None else out_layout
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=result_layout)
-        need_window(at, len(cls.spatial), padding, pool_size=pool_size, strides=strides, dilation=dilation)
+        need_window(at, len(cls.spatial), **numbers)
         need_layout_rank(at, layout, x, "data")
         if x.dims is None:
             return s.TensorStructInfo(None, x.dtype, rank_of(result_layout))
         size = lengths_of(layout, x.dims)
-        lengths = pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        lengths = pooled(windows_of(cls.spatial, numbers), size)
         need_fit(at, cls.spatial, size, lengths, data=f"this is {x}")
         return s.TensorStructInfo(dims_of(result_layout, lengths), x.dtype)
 
 
-def pooled(
-    spatial: str, size: dict[str, p.PrimExpr], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-) -> dict[str, p.PrimExpr]:  # fmt: skip
-    """The lengths of the result by axis."""
-    rank = len(spatial)
-    numbers = (each(pool_size, rank), each(strides, rank), each(dilation, rank), pads(padding, rank))
-    counts = {
-        axis: window_count(size[axis], p.IntImm(kernel), step, d, pad, ceil_mode)
-        for axis, kernel, step, d, pad in zip(spatial, *numbers, strict=True)
-    }
-    return {**size, **counts}
-
-
-def extended(rank: int, padding: Ints, strides: Ints, ceil_mode: bool) -> Pads:
-    """The border, wide enough for a last, partial window."""
-    extra = [step - 1 if ceil_mode else 0 for step in each(strides, rank)]
-    return tuple(
-        [(before, after + more) for (before, after), more in zip(pads(padding, rank), extra, strict=True)]
-    )
-
-
-def pool_windows(
-    x: Array,
-    value: Number | Array,
-    pool_size: Ints,
-    strides: Ints,
-    padding: Ints,
-    dilation: Ints,
-    ceil_mode: bool,
-    shape: Sequence[int],
-) -> Array:
-    """The windows of data with channels first; `shape` is the shape without any border."""
-    rank = x.ndim - 2
-    views = windows(
-        padded(x, range(2, rank + 2), extended(rank, padding, strides, ceil_mode), value),
-        each(pool_size, rank),
-        each(strides, rank),
-        each(dilation, rank),
-    )
-    size = by_axis("NCDHW"[: rank + 2], [p.IntImm(n) for n in shape])
-    made = pooled("DHW"[:rank], size, pool_size, strides, padding, dilation, ceil_mode)
-    counts = [made[axis].value for axis in "DHW"[:rank]]  # type: ignore[attr-defined]  # literals stay literals
-    complete: tuple[Any, ...] = (..., *[slice(count) for count in counts], *[slice(None)] * rank)
-    result: Array = views[complete]
-    return result
-
-
-def inside_windows(
-    shape: Sequence[int], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
-    dtype: np.dtype[Any],
-) -> Array:  # fmt: skip
-    """The number of counted elements in each window: those inside the data, or also inside its border; at least 1."""
-    rank, axes = len(shape) - 2, range(2, len(shape))
-    ones = np.ones((1, 1, *shape[2:]), dtype)
-    inside = padded(ones, axes, pads(padding, rank), 1 if count_include_pad else 0)
-    inside = padded(inside, axes, extended(rank, (0,), strides, ceil_mode), 0)
-    views = pool_windows(inside, 0, pool_size, strides, (0,), dilation, False, inside.shape)
-    result: Array = np.maximum(np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2))), 1)
-    return result
-
-
-class MaxPool(Pool):
-    """Base of the poolings that take the largest element of each window."""
+class PoolForward(Pool):
+    """Base of the poolings themselves."""
 
     stops = Stops.RELATIONS
+    combined: ClassVar[
+        tuple[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]]
+    ]  # the reduction of a kernel
 
     @classmethod
-    def evaluate(
-        cls, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str, out_layout: str | None,
-        **rest: object,
-    ) -> Array:  # fmt: skip
-        """The maximum over windows."""
-        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+    def outside(cls, dtype: DType) -> p.PrimExpr:
+        """The element around the data, which begins the reduction too."""
+        return p.as_prim(0, dtype)
+
+    @classmethod
+    def reduced(cls, x: Array, windows: Windows, border: Array) -> Array:
+        """The reduction of each window of data with channels first."""
+        raise NotImplementedError
+
+    @classmethod
+    def finished(
+        cls, te: Te, total: Tensor, layout: str, windows: Windows, size: dict[str, p.PrimExpr]
+    ) -> Tensor:
+        """The result from the reductions of the windows in a kernel."""
+        return total
+
+    @classmethod
+    def evaluate(cls, data: Array, layout: str, out_layout: str | None, **numbers: Unpack[Numbers]) -> Array:
+        """A reduction of each window."""
+        axes = f"NC{cls.spatial}"
         x = wide(plain(data, layout, axes))
-        least = limit_of(lowest, data).astype(x.dtype)
-        views = pool_windows(x, least, pool_size, strides, padding, dilation, ceil_mode, x.shape)
-        made = extreme(np.max, views, tuple(range(rank + 2, 2 * rank + 2)), False, least)
+        made = cls.reduced(x, windows_of(cls.spatial, numbers), limit_of(cls.outside, data).astype(x.dtype))
         return tiled(made, axes, out_layout or layout).astype(data.dtype, copy=False)
 
     @classmethod
     def legalize(
-        cls, te: Te, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: object,
-    ) -> Tensor:  # fmt: skip
-        """The data with a border, then a maximum over the window."""
-        rank, result_layout, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
-        data, layout = plain_stage(te, data, layout, axes)
-        out_layout = result_layout if is_plain(result_layout) else axes
-        least, kernel = lowest(data.dtype), [p.IntImm(k) for k in each(pool_size, rank)]
-        ends = extended(rank, padding, strides, ceil_mode)
-        source = pad_stage(te, data, [layout.index(axis) for axis in cls.spatial], ends, least)
-        size = by_axis(layout, data.shape)
-        shape = ordered(
-            out_layout, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        cls, te: Te, data: Tensor, layout: str, out_layout: str | None, **numbers: Unpack[Numbers]
+    ) -> Tensor:
+        """The data with a border, then a reduction of each window."""
+        result_layout, axes, windows = (
+            out_layout or layout,
+            f"NC{cls.spatial}",
+            windows_of(cls.spatial, numbers),
         )
-        body = _taps(source, cls.spatial, layout, out_layout, each(strides, rank), each(dilation, rank))
-        result = te.reduce("pool_max", shape, kernel, body, p.Max, least, data.dtype)
-        return tiled_stage(te, result, out_layout, result_layout)
+        data, layout = plain_stage(te, data, layout, axes)
+        work_layout, border = result_layout if is_plain(result_layout) else axes, cls.outside(data.dtype)
+        ends = {layout.index(axis): window.ends for axis, window in windows.items()}
+        source, size = pad_stage(te, data, ends, border), by_axis(layout, data.shape)
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            place = by_axis(work_layout, i[: data.ndim])
+            for (axis, window), tap in zip(windows.items(), i[data.ndim :], strict=True):
+                moved = p.Mul(place[axis], p.IntImm(window.stride))
+                place[axis] = p.Add(
+                    moved, tap if window.dilation == 1 else p.Mul(tap, p.IntImm(window.dilation))
+                )
+            return source[ordered(layout, place)]
+
+        shape = ordered(work_layout, pooled(windows, size))
+        name, combine = cls.combined
+        total = te.reduce(name, shape, kernel_of(windows), body, combine, border, data.dtype)
+        return tiled_stage(
+            te, cls.finished(te, total, work_layout, windows, size), work_layout, result_layout
+        )
 
 
-def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: Ints, dilation: Ints) -> Any:
-    """The element of a window: indices of the result, then of the window."""
-
-    def body(*i: p.PrimExpr) -> p.PrimExpr:
-        place, taps = by_axis(out_layout, i[: len(out_layout)]), i[len(out_layout) :]
-        for axis, tap, step, d in zip(spatial, taps, strides, dilation, strict=True):
-            place[axis] = p.Add(
-                p.Mul(place[axis], p.IntImm(step)), tap if d == 1 else p.Mul(tap, p.IntImm(d))
-            )
-        return source[ordered(layout, place)]
-
-    return body
+def pooled(windows: Windows, size: dict[str, p.PrimExpr]) -> dict[str, p.PrimExpr]:
+    """The lengths of the result by axis."""
+    return {**size, **{axis: w.count(size[axis], p.IntImm(w.size)) for axis, w in windows.items()}}
 
 
-class AvgPool(Pool):
+def kernel_of(windows: Windows) -> list[p.PrimExpr]:
+    """The lengths of the windows, for a reduction over their taps."""
+    return [p.IntImm(window.size) for window in windows.values()]
+
+
+def pool_windows(x: Array, windows: Windows, border: Array) -> Array:
+    """The windows of data with channels first."""
+    axes, rows = range(2, x.ndim), windows.values()
+    made = views(padded(x, axes, [w.ends for w in rows], border), [w.size for w in rows], rows)
+    counts = [w.count(p.IntImm(n), p.IntImm(w.size)) for n, w in zip(x.shape[2:], rows, strict=True)]
+    kept: tuple[Any, ...] = (..., *[slice(n.value) for n in counts], *[slice(None)] * len(rows))  # type: ignore[attr-defined]  # literals stay literals
+    result: Array = made[kept]
+    return result
+
+
+def inside_windows(x: Array, windows: Windows, counts: Sequence[int]) -> Array:
+    """The number of counted elements in each of `counts` windows: those inside the data, or also inside its border; at least 1."""
+    axes, rows = range(2, x.ndim), windows.values()
+    ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
+    inside = padded(ones, axes, [w.pad for w in rows], int(all(w.border_counts for w in rows)))
+    inside = padded(inside, axes, [(0, w.ends[1] - w.pad[1]) for w in rows], 0)
+    made = views(inside, [w.size for w in rows], rows)
+    kept: tuple[Any, ...] = (..., *[slice(count) for count in counts])
+    result: Array = np.maximum(np.sum(made, axis=tuple(range(x.ndim, made.ndim))), 1)[kept]
+    return result
+
+
+class MaxPool(PoolForward):
+    """Base of the poolings that take the largest element of each window."""
+
+    combined = ("pool_max", p.Max)
+
+    @classmethod
+    def outside(cls, dtype: DType) -> p.PrimExpr:
+        """The least number."""
+        return lowest(dtype)
+
+    @classmethod
+    def reduced(cls, x: Array, windows: Windows, border: Array) -> Array:
+        """The maximum over windows."""
+        made = pool_windows(x, windows, border)
+        return extreme(np.max, made, tuple(range(x.ndim, made.ndim)), False, border)
+
+
+class AvgPool(PoolForward):
     """Base of the average poolings. The border counts only with count_include_pad."""
 
-    stops = Stops.RELATIONS
     defined_for = NUMBERS
+    combined = ("pool_sum", p.Add)
 
     @classmethod
-    def evaluate(
-        cls, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool, layout: str,
-        out_layout: str | None,
-    ) -> Array:  # fmt: skip
+    def reduced(cls, x: Array, windows: Windows, border: Array) -> Array:
         """Sums over windows divided by the number of counted elements."""
-        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
-        x = wide(plain(data, layout, axes))
-        views = pool_windows(x, 0, pool_size, strides, padding, dilation, ceil_mode, x.shape)
-        total = np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2)), dtype=x.dtype)
-        window = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
-        complete: tuple[Any, ...] = (..., *[slice(n) for n in total.shape[2:]])
-        counted = inside_windows(x.shape, *window, x.dtype)[complete]
-        return tiled(shares(total, counted), axes, out_layout or layout).astype(data.dtype, copy=False)
+        made = pool_windows(x, windows, border)
+        total = np.sum(made, axis=tuple(range(x.ndim, made.ndim)), dtype=x.dtype)
+        return shares(total, inside_windows(x, windows, total.shape[2:]))
 
     @classmethod
-    def legalize(
-        cls, te: Te, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
-        layout: str, out_layout: str | None,
-    ) -> Tensor:  # fmt: skip
-        """The data with a border, a sum over the window, a division by the number of counted elements."""
-        rank, result_layout, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
-        data, layout = plain_stage(te, data, layout, axes)
-        work_layout = result_layout if is_plain(result_layout) else axes
-        ends, kernel = extended(rank, padding, strides, ceil_mode), each(pool_size, rank)
-        places = [layout.index(axis) for axis in cls.spatial]
-        source = pad_stage(te, data, places, ends, p.as_prim(0, data.dtype))
-        size = by_axis(layout, data.shape)
-        shape = ordered(
-            work_layout, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
-        )
-        body = _taps(source, cls.spatial, layout, work_layout, each(strides, rank), each(dilation, rank))
-        total = te.sum("pool_sum", shape, [p.IntImm(k) for k in kernel], body, data.dtype)
-        numbers = zip(kernel, each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True)
-        steps = dict(zip(cls.spatial, numbers, strict=True))
+    def finished(
+        cls, te: Te, total: Tensor, layout: str, windows: Windows, size: dict[str, p.PrimExpr]
+    ) -> Tensor:
+        """Sums divided by the number of counted elements."""
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            counts = taps_inside(steps, by_axis(work_layout, i), size, count_include_pad)
-            return share(total[i], counts)
+            return share(total[i], taps_inside(windows, by_axis(layout, i), size))
 
-        return tiled_stage(te, te.compute("pool_avg", shape, element), work_layout, result_layout)
+        return te.compute("pool_avg", total.shape, element)
 
 
 def shares(total: Array, counted: Array) -> Array:
@@ -296,35 +270,9 @@ def share(total: p.PrimExpr, counted: p.PrimExpr) -> p.PrimExpr:
     return p.Div(total, cast(p.Max(counted, rules.ONE), total.dtype))
 
 
-def taps_inside(
-    steps: dict[str, tuple[int, int, int, tuple[int, int]]], window: dict[str, p.PrimExpr], size: dict[str, p.PrimExpr],
-    border_counts: bool,
-) -> p.PrimExpr:  # fmt: skip
-    """The number of counted taps of a window; `steps` has size, stride, dilation and border of each spatial axis."""
-    counts = [_counted(window[axis], size[axis], *numbers, border_counts) for axis, numbers in steps.items()]
-    return reduce(p.Mul, counts)
-
-
-def _counted(
-    i: p.PrimExpr,
-    length: p.PrimExpr,
-    kernel: int,
-    stride: int,
-    dilation: int,
-    pad: tuple[int, int],
-    border: bool,
-) -> p.PrimExpr:
-    """The number of taps of window `i` inside an axis, or inside the axis and its border."""
-    start = simplify(p.Sub(p.Mul(i, p.IntImm(stride)), p.IntImm(pad[0])))
-
-    def first_from(place: p.PrimExpr) -> p.PrimExpr:  # the number of the first tap at or after `place`
-        return simplify(
-            p.FloorDiv(simplify(p.Add(p.Sub(place, start), p.IntImm(dilation - 1))), p.IntImm(dilation))
-        )
-
-    end = simplify(p.Add(length, p.IntImm(pad[1] if border else 0)))
-    last = p.Min(first_from(end), p.IntImm(kernel))
-    return last if border else p.Sub(last, p.Max(first_from(rules.ZERO), rules.ZERO))
+def taps_inside(windows: Windows, place: dict[str, p.PrimExpr], size: dict[str, p.PrimExpr]) -> p.PrimExpr:
+    """The number of counted taps of the window at `place`."""
+    return reduce(p.Mul, [window.counted(place[axis], size[axis]) for axis, window in windows.items()])
 
 
 class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,9 +40,14 @@ def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructI
     return rules.of_shape(at, "shape", dtype)
 
 
-class Filled(Op):
-    """Base of the tensors full of one number."""
+def _full(number: int, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    return (np.ones if number else np.zeros)(tuple(shape), dtype)
 
+
+class Filled(Op):
+    """Base of the tensors full of one number, 0 or 1."""
+
+    number: ClassVar[int] = 0
     stops = Stops.RELATIONS
     shape: Shape = operand("the shape of the result")
     dtype: DType = attr(REQUIRED, "the dtype of the result")
@@ -52,42 +59,34 @@ class Filled(Op):
         """The given shape and dtype."""
         return _shape_info(at, shape, dtype)
 
+    @classmethod
+    def evaluate(cls, shape: tuple[int, ...], dtype: DType) -> Array:
+        """The number everywhere."""
+        return _full(cls.number, shape, dtype.to_numpy())
+
+    @classmethod
+    def legalize(cls, te: Te, shape: Sequence[p.PrimExpr], dtype: DType) -> Tensor:
+        """The same value everywhere."""
+        return te.compute("T_full", shape, lambda *i: p.as_prim(cls.number, dtype), dtype)
+
 
 class Zeros(Filled, name="relax.zeros"):
     """A tensor of zeros."""
 
     source = "numpy.zeros"
 
-    @staticmethod
-    def evaluate(shape: tuple[int, ...], dtype: DType) -> Array:
-        """numpy.zeros."""
-        return np.zeros(tuple(shape), dtype.to_numpy())
-
-    @staticmethod
-    def legalize(te: Te, shape: Sequence[p.PrimExpr], dtype: DType) -> Tensor:
-        """The same value everywhere."""
-        return te.compute("T_full", shape, lambda *i: p.as_prim(0, dtype), dtype)
-
 
 class Ones(Filled, name="relax.ones"):
     """A tensor of ones."""
 
     source = "numpy.ones"
-
-    @staticmethod
-    def evaluate(shape: tuple[int, ...], dtype: DType) -> Array:
-        """numpy.ones."""
-        return np.ones(tuple(shape), dtype.to_numpy())
-
-    @staticmethod
-    def legalize(te: Te, shape: Sequence[p.PrimExpr], dtype: DType) -> Tensor:
-        """The same value everywhere."""
-        return te.compute("T_full", shape, lambda *i: p.as_prim(1, dtype), dtype)
+    number = 1
 
 
 class FilledLike(Op):
-    """Base of the tensors of another one's shape, full of one number."""
+    """Base of the tensors of another one's shape, full of one number, 0 or 1."""
 
+    number: ClassVar[int] = 0
     stops = Stops.DTYPES
     x: Tensor = operand("the tensor that gives the shape")
     dtype: DType | None = attr(None, "the dtype of the result; None means the dtype of x")
@@ -100,6 +99,16 @@ class FilledLike(Op):
         info = rules.tensor(at, x, "x")
         return rules.like(info, dtype or info.dtype)
 
+    @classmethod
+    def evaluate(cls, x: Array, dtype: DType | None) -> Array:
+        """The number everywhere."""
+        return _full(cls.number, x.shape, dtype.to_numpy() if dtype else x.dtype)
+
+    @classmethod
+    def legalize(cls, te: Te, x: Tensor, dtype: DType | None) -> Tensor:
+        """The same value everywhere."""
+        return te.compute("T_full_like", x.shape, lambda *i: p.as_prim(cls.number, dtype or x.dtype))
+
 
 class ZerosLike(FilledLike, name="relax.zeros_like"):
     """A tensor of zeros in the shape of another one."""
@@ -107,32 +116,13 @@ class ZerosLike(FilledLike, name="relax.zeros_like"):
     source = "numpy.zeros_like"
     kernel = "zeros"
 
-    @staticmethod
-    def evaluate(x: Array, dtype: DType | None) -> Array:
-        """numpy.zeros_like."""
-        return np.zeros(x.shape, dtype.to_numpy() if dtype else x.dtype)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, dtype: DType | None) -> Tensor:
-        """The same value everywhere."""
-        return te.compute("T_full_like", x.shape, lambda *i: p.as_prim(0, dtype or x.dtype))
-
 
 class OnesLike(FilledLike, name="relax.ones_like"):
     """A tensor of ones in the shape of another one."""
 
     source = "numpy.ones_like"
     kernel = "ones"
-
-    @staticmethod
-    def evaluate(x: Array, dtype: DType | None) -> Array:
-        """numpy.ones_like."""
-        return np.ones(x.shape, dtype.to_numpy() if dtype else x.dtype)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, dtype: DType | None) -> Tensor:
-        """The same value everywhere."""
-        return te.compute("T_full_like", x.shape, lambda *i: p.as_prim(1, dtype or x.dtype))
+    number = 1
 
 
 def _fill_kind(at: Site, fill_value: s.StructInfo) -> DType | None:
@@ -408,7 +398,7 @@ def _diagonal(at: Site, k: s.StructInfo | None) -> None:
         raise at.fail(codes.WRONG_KIND, text, k=f"this is {k}", help="give a number or a shape variable")
 
 
-def _triangle(te: Te, x: Tensor, k: p.PrimExpr, lower: bool) -> Tensor:
+def _triangle(te: Te, x: Tensor, k: p.PrimExpr, *, lower: bool) -> Tensor:
     zero = p.as_prim(0, x.dtype)
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
@@ -428,10 +418,7 @@ class Tril(Triangle, name="relax.tril"):
         """numpy.tril."""
         return np.tril(x, k or 0)
 
-    @staticmethod
-    def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
-        """The value depends on the indices alone."""
-        return _triangle(te, x, k, True)
+    legalize = staticmethod(partial(_triangle, lower=True))
 
 
 class Triu(Triangle, name="relax.triu"):
@@ -444,7 +431,4 @@ class Triu(Triangle, name="relax.triu"):
         """numpy.triu."""
         return np.triu(x, k or 0)
 
-    @staticmethod
-    def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
-        """The value depends on the indices alone."""
-        return _triangle(te, x, k, False)
+    legalize = staticmethod(partial(_triangle, lower=False))

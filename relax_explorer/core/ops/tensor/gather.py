@@ -63,10 +63,7 @@ class GatherElements(Op, name="relax.gather_elements"):
     @staticmethod
     def evaluate(data: Array, indices: Array, axis: int) -> Array:
         """One index for each axis: the given index along `axis`, the element's own position along the others."""
-        need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
-        index: list[Array] = list(np.indices(indices.shape))
-        index[axis] = inside(indices, data.shape, axis)
-        result: Array = data[tuple(index)]
+        result: Array = data[positions_along(indices, data.shape, axis)]
         return result
 
     @staticmethod
@@ -78,6 +75,14 @@ class GatherElements(Op, name="relax.gather_elements"):
             return data[(*i[:place], counted(indices[i], data.shape[place]), *i[place + 1 :])]
 
         return te.compute("T_gather", indices.shape, element)
+
+
+def positions_along(indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
+    """The given indices along `axis` of a shape, and their own positions along the others."""
+    need_room(indices.shape, shape, [n for n in range(len(shape)) if n != axis % len(shape)])
+    index: list[Array] = list(np.indices(indices.shape))
+    index[axis] = inside(indices, shape, axis)
+    return tuple(index)
 
 
 class GatherNd(Op, name="relax.gather_nd"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,56 @@ class Quantized(Op):
         "the quantized value of 0: one number, or a vector with one for each index along the axis"
     )
     axis: int = attr(-1, "the axis; negative counts from the last")
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     fusion = Fusion.INJECTIVE
+    stored: ClassVar[tuple[str, ...]]  # the dtypes of data
+    made: ClassVar[tuple[str, ...]]  # the dtypes of the result
+    stage: ClassVar[str]  # the name of the kernel's stage
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, scale: s.StructInfo, zero_point: s.StructInfo, axis: int, out_dtype: DType
+    ) -> s.StructInfo:  # fmt: skip
+        """The shape of data, in out_dtype."""
+        if out_dtype.name not in cls.made:
+            text = f"out_dtype is {out_dtype}, it must be one of {', '.join(cls.made)}"
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
+        info = _operands(at, data, scale, zero_point, axis, cls.stored)
+        return info if info.dtype is None else rules.like(info, out_dtype)
+
+    @classmethod
+    def evaluate(cls, data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
+        """Computed in float32, then clamped."""
+        step = _along(scale, data, axis).astype(np.float32)
+        values = cls.values(data.astype(np.float32), step, _along(zero_point, data, axis), out_dtype)
+        return _kept(values, out_dtype)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, out_dtype: DType
+    ) -> Tensor:
+        """Computed in float32, then clamped."""
+        place = axis % max(data.ndim, 1)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            step, zero = cast(_at(scale, i, place), FLOAT32), cast(_at(zero_point, i, place), FLOAT32)
+            value = cls.value(cast(data[i], FLOAT32), step, zero, out_dtype)
+            least, most = cast(lowest(out_dtype), FLOAT32), cast(highest(out_dtype), FLOAT32)
+            return cast(p.Max(p.Min(value, most), least), out_dtype)
+
+        return te.compute(cls.stage, data.shape, element)
+
+    @classmethod
+    def values(cls, data: Array, scale: Array, zero_point: Array, out_dtype: DType) -> Array:
+        """The result before it is clamped."""
+        raise NotImplementedError
+
+    @classmethod
+    def value(
+        cls, data: p.PrimExpr, scale: p.PrimExpr, zero_point: p.PrimExpr, out_dtype: DType
+    ) -> p.PrimExpr:
+        """The result before it is clamped, in a kernel."""
+        raise NotImplementedError
 
 
 class Quantize(Quantized, name="relax.quantize"):
@@ -45,7 +94,7 @@ class Quantize(Quantized, name="relax.quantize"):
     """
 
     source = "ONNX QuantizeLinear"
-    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
+    stored, made, stage = _SCALES, _NARROW, "quantized"
     out_dtype: DType = attr(INT8, f"dtype of the result: {', '.join(_NARROW)}")
     examples = (
         "f32[n,4] f32[4] i8[4] axis=-1 -> i8[n,4]",
@@ -54,52 +103,26 @@ class Quantize(Quantized, name="relax.quantize"):
         'f32[n,4] f32[] i8[] out_dtype="float8_e4m3fn" -> f8[n,4]',
     )
 
-    @staticmethod
-    def infer(
-        at: Site,
-        data: s.StructInfo,
-        scale: s.StructInfo,
-        zero_point: s.StructInfo,
-        axis: int,
-        out_dtype: DType,
-    ) -> s.StructInfo:
-        """The shape of data, in out_dtype."""
-        if out_dtype.name not in _NARROW:
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"out_dtype is {out_dtype}, it must be one of {', '.join(_NARROW)}"
-            )
-        info = _operands(at, data, scale, zero_point, axis, _SCALES)
-        return info if info.dtype is None else rules.like(info, out_dtype)
+    @classmethod
+    def values(cls, data: Array, scale: Array, zero_point: Array, out_dtype: DType) -> Array:
+        """Whole numbers for integers."""
+        steps = data / scale
+        return (np.rint(steps) if out_dtype.is_int else steps) + zero_point
 
-    @staticmethod
-    def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
-        """Computed in float32, then clamped."""
-        scaled = data.astype(np.float32) / _along(scale, data, axis).astype(np.float32)
-        shifted = (np.rint(scaled) if out_dtype.is_int else scaled) + _along(zero_point, data, axis)
-        return _kept(shifted, out_dtype)
-
-    @staticmethod
-    def legalize(
-        te: Te, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, out_dtype: DType
-    ) -> Tensor:
-        """Computed in float32."""
-        place = axis % max(data.ndim, 1)
-
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            scaled = p.Div(cast(data[i], FLOAT32), cast(_at(scale, i, place), FLOAT32))
-            whole = call("round", scaled) if out_dtype.is_int else scaled
-            shifted = p.Add(whole, cast(_at(zero_point, i, place), FLOAT32))
-            least, most = cast(lowest(out_dtype), FLOAT32), cast(highest(out_dtype), FLOAT32)
-            return cast(p.Max(p.Min(shifted, most), least), out_dtype)
-
-        return te.compute("quantized", data.shape, element)
+    @classmethod
+    def value(
+        cls, data: p.PrimExpr, scale: p.PrimExpr, zero_point: p.PrimExpr, out_dtype: DType
+    ) -> p.PrimExpr:
+        """Whole numbers for integers."""
+        steps = p.Div(data, scale)
+        return p.Add(call("round", steps) if out_dtype.is_int else steps, zero_point)
 
 
 class Dequantize(Quantized, name="relax.dequantize"):
     """(data - zero_point) * scale, computed in float32."""
 
     source = "ONNX DequantizeLinear"
-    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
+    stored, made, stage = _STORED, ("float16", "float32"), "dequantized"
     out_dtype: DType = attr(FLOAT32, "dtype of the result: float16 or float32")
     examples = (
         "i8[n,4] f32[4] i8[4] axis=-1 -> f32[n,4]",
@@ -108,44 +131,17 @@ class Dequantize(Quantized, name="relax.dequantize"):
         "f8[n,4] f32[4] f16[] -> f32[n,4]",
     )
 
-    @staticmethod
-    def infer(
-        at: Site,
-        data: s.StructInfo,
-        scale: s.StructInfo,
-        zero_point: s.StructInfo,
-        axis: int,
-        out_dtype: DType,
-    ) -> s.StructInfo:
-        """The shape of data, in out_dtype."""
-        if out_dtype.name not in ("float16", "float32"):
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"out_dtype is {out_dtype}, it must be one of float16, float32"
-            )
-        info = _operands(at, data, scale, zero_point, axis, _STORED)
-        return info if info.dtype is None else rules.like(info, out_dtype)
+    @classmethod
+    def values(cls, data: Array, scale: Array, zero_point: Array, out_dtype: DType) -> Array:
+        """Steps from the zero point."""
+        return (data - zero_point) * scale
 
-    @staticmethod
-    def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
-        """Computed in float32, then clamped."""
-        away = data.astype(np.float32) - _along(zero_point, data, axis)
-        scaled = away * _along(scale, data, axis).astype(np.float32)
-        return _kept(scaled, out_dtype)
-
-    @staticmethod
-    def legalize(
-        te: Te, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, out_dtype: DType
-    ) -> Tensor:
-        """Computed in float32."""
-        place = axis % max(data.ndim, 1)
-
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            away = p.Sub(cast(data[i], FLOAT32), cast(_at(zero_point, i, place), FLOAT32))
-            scaled = p.Mul(away, cast(_at(scale, i, place), FLOAT32))
-            least, most = cast(lowest(out_dtype), FLOAT32), cast(highest(out_dtype), FLOAT32)
-            return cast(p.Max(p.Min(scaled, most), least), out_dtype)
-
-        return te.compute("dequantized", data.shape, element)
+    @classmethod
+    def value(
+        cls, data: p.PrimExpr, scale: p.PrimExpr, zero_point: p.PrimExpr, out_dtype: DType
+    ) -> p.PrimExpr:
+        """Steps from the zero point."""
+        return p.Mul(p.Sub(data, zero_point), scale)
 
 
 def _operands(

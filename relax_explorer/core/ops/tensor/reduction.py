@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,6 +128,29 @@ def _axes(axis: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if axis is None else tuple(axis)
 
 
+def _values(x: Array, axis: Axes | None, keepdims: bool, *, function: Callable[..., Any]) -> Array:
+    """A function of numpy, or one like it, in the tensor's dtype."""
+    return np.asarray(function(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype, copy=False)
+
+
+def _one_stage(
+    te: Te,
+    x: Tensor,
+    axis: Axes | None,
+    keepdims: bool,
+    *,
+    combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr],
+    start: Callable[[DType], p.PrimExpr],
+) -> Tensor:
+    """A reduction in one stage, which begins with `start` of the dtype."""
+    return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", combine, start(x.dtype))
+
+
+def _most(dtype: DType) -> p.PrimExpr:
+    """`highest` in a kernel. TVM can't read a literal above 2^63 - 1."""
+    return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
+
+
 class Sum(Reduction, name="relax.sum"):
     """The sum of the elements along axes, in the dtype of x.
 
@@ -137,15 +161,8 @@ class Sum(Reduction, name="relax.sum"):
     stops = Stops.RANKS
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
-    @staticmethod
-    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
-        """numpy.sum in the tensor's dtype."""
-        return np.asarray(np.sum(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype, copy=False)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """One stage."""
-        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+    evaluate = staticmethod(partial(_values, function=np.sum))
+    legalize = staticmethod(partial(_one_stage, combine=p.Add, start=partial(p.as_prim, 0)))
 
 
 class Prod(Reduction, name="relax.prod"):
@@ -157,15 +174,8 @@ class Prod(Reduction, name="relax.prod"):
     source = "numpy.prod"
     stops = Stops.RANKS
 
-    @staticmethod
-    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
-        """numpy.prod in the tensor's dtype."""
-        return np.asarray(np.prod(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype, copy=False)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """One stage."""
-        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Mul, p.as_prim(1, x.dtype))
+    evaluate = staticmethod(partial(_values, function=np.prod))
+    legalize = staticmethod(partial(_one_stage, combine=p.Mul, start=partial(p.as_prim, 1)))
 
 
 class Max(OfSome, name="relax.max"):
@@ -182,10 +192,7 @@ class Max(OfSome, name="relax.max"):
         """numpy.max."""
         return extreme(np.max, x, _axes(axis), keepdims, limit_of(lowest, x))
 
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """One stage."""
-        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Max, lowest(x.dtype))
+    legalize = staticmethod(partial(_one_stage, combine=p.Max, start=lowest))
 
 
 class Min(OfSome, name="relax.min"):
@@ -202,10 +209,7 @@ class Min(OfSome, name="relax.min"):
         """numpy.min."""
         return extreme(np.min, x, _axes(axis), keepdims, limit_of(highest, x))
 
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """One stage."""
-        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, _most(x.dtype))
+    legalize = staticmethod(partial(_one_stage, combine=p.Min, start=_most))
 
 
 def extreme(
@@ -227,11 +231,6 @@ def extreme(
     return row_results.reshape(result.shape).astype(x.dtype)
 
 
-def _most(dtype: DType) -> p.PrimExpr:
-    """`highest` in a kernel. TVM can't read a literal above 2^63 - 1."""
-    return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
-
-
 def limit_of(border: Callable[[Any], Any], x: Array) -> Array:
     """The least or largest number of an array's dtype, chosen by `border`."""
     from relax_explorer.core.ir.dtype import from_numpy
@@ -245,14 +244,19 @@ def count(x: Tensor, axis: Sequence[int] | None) -> p.PrimExpr:
     return cast(product(dims), x.dtype)
 
 
-def _numbers(te: Te, x: Tensor) -> Tensor:
-    """The data as numbers; bools become 0 and 1."""
-    return te.compute("compute", x.shape, lambda *i: cast(x[i], FLOAT32)) if x.dtype.is_bool else x
+def _averaged(
+    te: Te, x: Tensor, axis: Axes | None, keepdims: bool, *, stages: Callable[[Te, Tensor, Axes | None, bool], Tensor]
+) -> Tensor:  # fmt: skip
+    """Stages for numbers; bools become 0 and 1 before, and the result has the dtype of x."""
+    kind = x.dtype
+    if kind.is_bool:
+        x = _converted(te, x, FLOAT32)
+    result = stages(te, x, axis, keepdims)
+    return result if result.dtype is kind else _converted(te, result, kind)
 
 
-def _as_before(te: Te, x: Tensor, kind: DType) -> Tensor:
-    """A result converted back to the dtype of the reduced tensor."""
-    return x if x.dtype is kind else te.compute("compute", x.shape, lambda *i: cast(x[i], kind))
+def _converted(te: Te, x: Tensor, kind: DType) -> Tensor:
+    return te.compute("compute", x.shape, lambda *i: cast(x[i], kind))
 
 
 def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
@@ -277,6 +281,37 @@ def variance(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
     return mean(distance * distance, axis, keepdims)
 
 
+def deviation(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
+    """The square root of the variance."""
+    result: Array = np.sqrt(variance(x, axis, keepdims))
+    return result
+
+
+def mean_stages(te: Te, x: Tensor, axis: Axes | None, keepdims: bool, name: str = "") -> Tensor:
+    """The sum, in a stage called `name`, then a division."""
+    name = name or f"{x.buffer.name}_red"
+    total = reduce_stage(te, x, axis, keepdims, name, p.Add, p.as_prim(0, x.dtype))
+    return te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+
+
+def variance_stages(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
+    """Mean, squared distances, their mean."""
+    mean = mean_stages(te, x, axis, True)
+
+    def squared(*i: p.PrimExpr) -> p.PrimExpr:
+        distance = p.Sub(x[i], index(mean, i, x.shape))
+        return p.Mul(distance, distance)
+
+    squares = te.compute("T_multiply", x.shape, squared)
+    return mean_stages(te, squares, axis, keepdims, "T_multiply_red")
+
+
+def deviation_stages(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
+    """The square root of the variance."""
+    squares = variance_stages(te, x, axis, keepdims)
+    return te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
+
+
 class Mean(OfSome, name="relax.mean"):
     """The arithmetic mean of the elements along axes, in the dtype of x.
 
@@ -287,18 +322,8 @@ class Mean(OfSome, name="relax.mean"):
     source = "numpy.mean"
     defined_for = FLOATS
 
-    @staticmethod
-    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
-        """numpy.mean in the tensor's dtype."""
-        return np.asarray(mean(wide(x), axis, keepdims)).astype(x.dtype, copy=False)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """The sum, then a division."""
-        element, x = x.dtype, _numbers(te, x)
-        total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
-        average = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
-        return _as_before(te, average, element)
+    evaluate = staticmethod(partial(_values, function=mean))
+    legalize = staticmethod(partial(_averaged, stages=mean_stages))
 
 
 class Variance(OfSome, name="relax.variance"):
@@ -311,29 +336,8 @@ class Variance(OfSome, name="relax.variance"):
     source = "numpy.var"
     defined_for = FLOATS
 
-    @staticmethod
-    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
-        """numpy.var in the tensor's dtype."""
-        return np.asarray(variance(wide(x), axis, keepdims)).astype(x.dtype, copy=False)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """Mean, squared distances, their mean."""
-        return _as_before(te, variance_stages(te, _numbers(te, x), axis, keepdims), x.dtype)
-
-
-def variance_stages(te: Te, x: Tensor, axis: Sequence[int] | None, keepdims: bool) -> Tensor:
-    """The stages of the variance."""
-    total = reduce_stage(te, x, axis, True, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
-    mean = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
-
-    def squared(*i: p.PrimExpr) -> p.PrimExpr:
-        distance = p.Sub(x[i], index(mean, i, x.shape))
-        return p.Mul(distance, distance)
-
-    squares = te.compute("T_multiply", x.shape, squared)
-    summed = reduce_stage(te, squares, axis, keepdims, "T_multiply_red", p.Add, p.as_prim(0, x.dtype))
-    return te.compute("T_divide", summed.shape, lambda *i: p.Div(summed[i], count(x, axis)))
+    evaluate = staticmethod(partial(_values, function=variance))
+    legalize = staticmethod(partial(_averaged, stages=variance_stages))
 
 
 class Std(OfSome, name="relax.std"):
@@ -346,17 +350,8 @@ class Std(OfSome, name="relax.std"):
     source = "numpy.std"
     defined_for = FLOATS
 
-    @staticmethod
-    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
-        """numpy.std in the tensor's dtype."""
-        return np.asarray(np.sqrt(variance(wide(x), axis, keepdims))).astype(x.dtype, copy=False)
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """The square root of the variance."""
-        squares = variance_stages(te, _numbers(te, x), axis, keepdims)
-        deviation = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
-        return _as_before(te, deviation, x.dtype)
+    evaluate = staticmethod(partial(_values, function=deviation))
+    legalize = staticmethod(partial(_averaged, stages=deviation_stages))
 
 
 class Arg(Op):
@@ -385,23 +380,19 @@ class Arg(Op):
         return s.TensorStructInfo(shape, INT64, ndim)
 
 
-def _position(function: Callable[..., Any]) -> Callable[..., Any]:
+def _position(x: Array, axis: int | None, keepdims: bool, *, function: Callable[..., Any]) -> Array:
     """numpy.argmax or numpy.argmin among the elements after the last NaN, or the position of a NaN at the end (TVM)."""
-
-    def evaluate(x: Array, axis: int | None, keepdims: bool) -> Array:
-        if not x.size:
-            return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
-        positions = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
-        if x.dtype.kind in "iub" or not np.isnan(x).any():
-            return positions
-        rows = wide(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1))  # float8 has no infinity
-        border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
-        last, behind = _behind_nan(rows, border)
-        after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
-        result: Array = after.reshape(positions.shape).astype(np.int64)
-        return result
-
-    return evaluate
+    if not x.size:
+        return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
+    positions = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
+    if x.dtype.kind in "iub" or not np.isnan(x).any():
+        return positions
+    rows = wide(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1))  # float8 has no infinity
+    border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
+    last, behind = _behind_nan(rows, border)
+    after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
+    result: Array = after.reshape(positions.shape).astype(np.int64)
+    return result
 
 
 def _behind_nan(rows: Array, border: Array) -> tuple[Array, Array]:
@@ -412,8 +403,8 @@ def _behind_nan(rows: Array, border: Array) -> tuple[Array, Array]:
 
 
 def _position_stages(
-    te: Te, x: Tensor, axis: int | None, keepdims: bool, better: Callable[..., p.PrimExpr], start: p.PrimExpr
-) -> Tensor:
+    te: Te, x: Tensor, axis: int | None, keepdims: bool, *, better: Callable[..., p.PrimExpr], start: Callable[[DType], p.PrimExpr]
+) -> Tensor:  # fmt: skip
     """A scan that keeps the best element with its position; of equal elements the first."""
     gone = list(range(x.ndim)) if axis is None else [axis % x.ndim]
     kept = [n for n in range(x.ndim) if n not in gone]
@@ -436,7 +427,9 @@ def _position_stages(
             )
 
         return loops.seq(
-            loops.store(positions, i, p.IntImm(-1)), loops.store(best, i, start), loops.grid(over, step)
+            loops.store(positions, i, p.IntImm(-1)),
+            loops.store(best, i, start(x.dtype)),
+            loops.grid(over, step),
         )
 
     loops.ordered(te, shape, (positions, best), place)
@@ -450,12 +443,8 @@ class Argmax(Arg, name="relax.argmax"):
     """
 
     source = "numpy.argmax"
-    evaluate = staticmethod(_position(np.argmax))
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
-        """One element after the other."""
-        return _position_stages(te, x, axis, keepdims, lambda a, b: p.LT(b, a), lowest(x.dtype))
+    evaluate = staticmethod(partial(_position, function=np.argmax))
+    legalize = staticmethod(partial(_position_stages, better=lambda a, b: p.LT(b, a), start=lowest))
 
 
 class Argmin(Arg, name="relax.argmin"):
@@ -465,9 +454,5 @@ class Argmin(Arg, name="relax.argmin"):
     """
 
     source = "numpy.argmin"
-    evaluate = staticmethod(_position(np.argmin))
-
-    @staticmethod
-    def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
-        """One element after the other."""
-        return _position_stages(te, x, axis, keepdims, p.LT, _most(x.dtype))
+    evaluate = staticmethod(partial(_position, function=np.argmin))
+    legalize = staticmethod(partial(_position_stages, better=p.LT, start=_most))

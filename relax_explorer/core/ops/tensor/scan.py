@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -182,26 +183,26 @@ class Scan(Op):
         return s.TensorStructInfo((rules.volume(info.dims),), element)
 
 
-def _scan(function: Any, start: int) -> Callable[..., Any]:
-    def evaluate(data: Array, axis: int | None, dtype: DType | None, exclusive: bool) -> Array:
-        element = dtype.to_numpy() if dtype is not None else data.dtype
-        x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
-        scanned = function(wide(x.astype(element, copy=False)), place)
-        if exclusive:
-            scanned = (
-                np.concatenate([np.full_like(np.take(scanned, [0], place), start), scanned], place)
-                if scanned.size
-                else scanned
-            )
-            scanned = np.take(scanned, range(x.shape[place]), place)
-        result: Array = scanned.astype(element, copy=False)
-        return result
-
-    return evaluate
+def _scan(
+    data: Array, axis: int | None, dtype: DType | None, exclusive: bool, *, function: Any, start: int
+) -> Array:
+    """A function of numpy; if exclusive, `start` comes first and the last result is dropped."""
+    element = dtype.to_numpy() if dtype is not None else data.dtype
+    x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
+    scanned = function(wide(x.astype(element, copy=False)), place)
+    if exclusive:
+        scanned = (
+            np.concatenate([np.full_like(np.take(scanned, [0], place), start), scanned], place)
+            if scanned.size
+            else scanned
+        )
+        scanned = np.take(scanned, range(x.shape[place]), place)
+    result: Array = scanned.astype(element, copy=False)
+    return result
 
 
 def _scan_stage(
-    te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool, combine: Any, start: int
+    te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool, *, combine: Any, start: int
 ) -> Tensor:
     """A scan along the axis: each result combines the previous result with the element, or with the previous element if exclusive."""
     x = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
@@ -235,12 +236,8 @@ class Cumsum(Scan, name="relax.cumsum"):
     """
 
     source = "numpy.cumsum"
-    evaluate = staticmethod(_scan(np.cumsum, 0))
-
-    @staticmethod
-    def legalize(te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool) -> Tensor:
-        """One step for each element."""
-        return _scan_stage(te, data, axis, dtype, exclusive, p.Add, 0)
+    evaluate = staticmethod(partial(_scan, function=np.cumsum, start=0))
+    legalize = staticmethod(partial(_scan_stage, combine=p.Add, start=0))
 
 
 class Cumprod(Scan, name="relax.cumprod"):
@@ -250,9 +247,5 @@ class Cumprod(Scan, name="relax.cumprod"):
     """
 
     source = "numpy.cumprod"
-    evaluate = staticmethod(_scan(np.cumprod, 1))
-
-    @staticmethod
-    def legalize(te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool) -> Tensor:
-        """One step for each element."""
-        return _scan_stage(te, data, axis, dtype, exclusive, p.Mul, 1)
+    evaluate = staticmethod(partial(_scan, function=np.cumprod, start=1))
+    legalize = staticmethod(partial(_scan_stage, combine=p.Mul, start=1))

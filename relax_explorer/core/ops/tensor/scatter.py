@@ -20,7 +20,7 @@ from relax_explorer.core.ops.kit.element_loops import Loop
 from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
-from relax_explorer.core.ops.tensor.gather import counted, inside, need_int, need_room, stretched
+from relax_explorer.core.ops.tensor.gather import counted, inside, need_int, positions_along, stretched
 from relax_explorer.core.tir.stmt import Stmt
 
 _COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -70,10 +70,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     @staticmethod
     def evaluate(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
         """One index for each axis: the given index along `axis`, the element's own position along the others."""
-        need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
-        index: list[Array] = list(np.indices(indices.shape))
-        index[axis] = inside(indices, data.shape, axis)
-        return combined(data, tuple(index), updates, reduction)
+        return combined(data, positions_along(indices, data.shape, axis), updates, reduction)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str) -> Tensor:

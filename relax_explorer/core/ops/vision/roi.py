@@ -75,13 +75,9 @@ def _infer(
     return s.TensorStructInfo(tuple([lengths[axis] for axis in layout]), info.dtype)
 
 
-class RoiAlign(Op, name="relax.vision.roi_align"):
-    """The mean or maximum of bilinear samples in each bin of each region.
+class Regions(Op):
+    """Base of the operators with one result for each bin of each region."""
 
-    A sample more than a pixel outside the image counts as 0. The run stops if a region names an image that does not exist.
-    """
-
-    source = "He et al. 2017; ONNX RoiAlign"
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("images, by layout")
     rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
@@ -89,14 +85,23 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         REQUIRED, "the number of bins of a region, vertically and horizontally; one number for both"
     )
     spatial_scale: float = attr(REQUIRED, "pixels of data for each unit of rois", unit="pixels")
+    fusion = Fusion.OPAQUE
+    refine = staticmethod(_pair)
+
+
+class RoiAlign(Regions, name="relax.vision.roi_align"):
+    """The mean or maximum of bilinear samples in each bin of each region.
+
+    A sample more than a pixel outside the image counts as 0. The run stops if a region names an image that does not exist.
+    """
+
+    source = "He et al. 2017; ONNX RoiAlign"
     sample_ratio: int = attr(
         -1, "samples of a bin along each axis; when not positive, its number of pixels, rounded up"
     )
     aligned: bool = attr(False, "True allows regions smaller than a pixel; False enlarges them to one pixel")
     layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW or NHWC")
     mode: str = attr("avg", "how the samples of a bin are combined: avg or max")
-    fusion = Fusion.OPAQUE
-    refine = staticmethod(_pair)
     examples = (
         "f32[2,3,h,w] f32[0,5] pooled_size=(2,2) spatial_scale=1.0 -> f32[0,3,2,2]",
         'f32[2,8,6,3] f32[m,5] pooled_size=(2,3) spatial_scale=0.5 sample_ratio=2 layout="NHWC" mode="max" -> f32[m,2,3,3]',
@@ -273,7 +278,7 @@ def _bilinear(
     return where(outside, p.as_prim(0.0, data.dtype), total)
 
 
-class RoiPool(Op, name="relax.vision.roi_pool"):
+class RoiPool(Regions, name="relax.vision.roi_pool"):
     """The maximum of the pixels in each bin of each region.
 
     0 for a bin without pixels. Corners of regions are rounded to pixels. The run stops if a region names an image that does not
@@ -281,16 +286,8 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     """
 
     source = "Girshick 2015; ONNX MaxRoiPool"
-    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("images, [batch, channels, height, width]")
-    rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
-    pooled_size: Ints = attr(
-        REQUIRED, "the number of bins of a region, vertically and horizontally; one number for both"
-    )
-    spatial_scale: float = attr(REQUIRED, "pixels of data for each unit of rois", unit="pixels")
     layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW only")
-    fusion = Fusion.OPAQUE
-    refine = staticmethod(_pair)
     examples = (
         "f32[2,3,h,w] f32[0,5] pooled_size=(2,2) spatial_scale=1.0 -> f32[0,3,2,2]",
         "f32[2,3,6,5] f32[m,5] pooled_size=3 spatial_scale=0.5 -> f32[m,3,3,3]",
