@@ -13,7 +13,6 @@ from typing import Any
 
 from relax_explorer.core import ops
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ops.kit.decl import Fusion, Op
@@ -324,8 +323,3 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
 def plain(pieces: Sequence[Piece]) -> str:
     """The text of pieces."""
     return "".join([text for _, text in pieces])
-
-
-def info_piece(info: s.StructInfo | None) -> Piece:
-    """StructInfo as a piece."""
-    return "dimension", short_info(info)
