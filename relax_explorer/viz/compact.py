@@ -273,14 +273,6 @@ def _shape(out: Compact, expr: e.ShapeExpr, depth: int) -> list[Piece]:
     return [("muted", "["), ("dimension", out.text.prim.listed(expr.values)), ("muted", "]")]
 
 
-def _if(out: Compact, expr: e.If, depth: int) -> list[Piece]:
-    return [("keyword", "if "), *out.expr(expr.condition, depth + 1)]
-
-
-def _function(out: Compact, fn: e.Function, depth: int) -> list[Piece]:
-    return signature(out, "function", fn)
-
-
 def signature(out: Compact, name: str, fn: e.Function) -> list[Piece]:
     """`name(x: (n, 4) f32, …)`, with `impure` behind it."""
     pieces: list[Piece] = [("function", name), ("muted", "(")]
@@ -314,8 +306,8 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
     e.Tuple: _tuple,
     e.TupleGetItem: _field,
     e.Call: _call,
-    e.If: _if,
-    e.Function: _function,
+    e.If: lambda out, expr, depth: [("keyword", "if "), *out.expr(expr.condition, depth + 1)],
+    e.Function: lambda out, fn, depth: signature(out, "function", fn),
     e.SeqExpr: _sequence,
 }
 
