@@ -58,7 +58,7 @@ def _scalar(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -
     element = reader.dtype(arguments["dtype"]) if "dtype" in arguments else None
     if element is None:
         text = f"{ast.unparse(node)[:60]} is not a scalar type"
-        raise reader.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
+        raise reader.ctx.fail_with_fix(codes.BAD_DTYPE, text, node)
     return t.PrimType(element)
 
 
@@ -191,16 +191,16 @@ class InfoReader(DimReader):
         element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
         ndim = self.rank(arguments, shape, node)
         vdevice = arguments.get("vdevice")
-        is_named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
+        target = vdevice.value if isinstance(vdevice, ast.Constant) else None
+        device = VDevice.read(target) if isinstance(target, str) else None
         if vdevice is not None and not isinstance(vdevice, ast.Constant):
             text = f"{ast.unparse(vdevice)[:40]!r} is not the name of a device"
             raise self.ctx.fail(codes.BAD_ANNOTATION, text, vdevice, help='write it in quotes: "cuda:0"')
-        if vdevice is not None and not (is_named and self.ctx.has_places):
+        if vdevice is not None and not (device is not None and self.ctx.has_places):
             text = "TVM knows the devices of the module only, and this one has none"
             self._differs(vdevice, text, "name it in I.module_global_infos")
         if shape is not None and "ndim" in arguments and not _is_open(arguments["ndim"]):
             self._differs(node, "TVM takes a shape or ndim, not both", "leave ndim out")
-        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr, arg-type]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:

@@ -78,6 +78,19 @@ def dtype_of_prefix(name: str) -> DType | None:
         return None
 
 
+def elements(node: ast.expr) -> list[ast.expr]:
+    """The items of a tuple or list, or the expression itself."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+
+
+def placed_tree(node: ast.Constant) -> ast.expr:
+    """The expression in a text, at the place of the text. Raises ValueError if it holds none."""
+    inner = expression_tree(str(node.value))
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return inner
+
+
 def odd_float(node: ast.expr) -> float | None:
     """The value of `float("inf")`, `float("-inf")` or `float("nan")`, which have no literals. None for anything else."""
     if not isinstance(node, ast.Call) or dotted(node.func) != "float" or len(node.args) != 1 or node.keywords:
