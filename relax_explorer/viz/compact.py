@@ -227,15 +227,11 @@ def _operator(out: Compact, call: e.Call, name: str, depth: int) -> list[Piece]:
     kept = own_attributes(call)
     attrs = out.text.attrs(kept, call.op) if kept else ""
     if name in _KERNELS and len(call.args) >= 2:
-        return _kernel(out, call, attrs, depth)
+        return out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)
     if name in _CALLING and call.args:
         head: list[Piece] = [("keyword", _CALLING[name])] if _CALLING[name] else []
         return [*head, *out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)]
     return out.called((role(of_operator(name)), name.removeprefix("relax.")), call.args, depth, attrs)
-
-
-def _kernel(out: Compact, call: e.Call, attrs: str, depth: int) -> list[Piece]:
-    return out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)
 
 
 def _spread(args: Sequence[e.Expr]) -> list[e.Expr]:
@@ -287,9 +283,7 @@ def signature(out: Compact, name: str, fn: e.Function) -> list[Piece]:
 
 
 def _sequence(out: Compact, expr: e.SeqExpr, depth: int) -> list[Piece]:
-    return (
-        [("muted", "…; "), *out.expr(expr.body, depth + 1)] if expr.blocks else out.expr(expr.body, depth + 1)
-    )
+    return [*([("muted", "…; ")] if expr.blocks else []), *out.expr(expr.body, depth + 1)]
 
 
 _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {

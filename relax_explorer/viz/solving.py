@@ -61,6 +61,11 @@ class Table:
     shown: int | None = None
 
 
+def placed(span: Span | None, text: str) -> str:
+    """A text behind the number of the line that it is about."""
+    return f"{span.line if span is not None else '':>4}  {text}"
+
+
 class Solving(ABC):
     """The steps of one program. `titles` names its tables: what is known, what was made of it, what is left, and the text."""
 
@@ -98,8 +103,8 @@ class Solving(ABC):
             return Line("start", goal=0)
         if position == self.last:
             return Line(self.verdict, self.verdict_glyph, position)
-        span, (text, glyph) = self.place(position), self.step(position - 1)
-        return Line(f"{span.line if span is not None else '':>4}  {text}", glyph, position)
+        text, glyph = self.step(position - 1)
+        return Line(placed(self.place(position), text), glyph, position)
 
     def lines(self) -> LazyLines[Line]:
         """All positions."""
