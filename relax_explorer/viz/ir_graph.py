@@ -221,8 +221,7 @@ class _Builder:
     def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
         """Add edges from the operands of `expr` to `target`; each constant that is no scalar gets a node."""
         for var in variables(expr):
-            if isinstance(var, e.Var):
-                self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
+            self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue

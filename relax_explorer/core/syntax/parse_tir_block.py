@@ -16,7 +16,14 @@ from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, DT
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.context import Context, LocalNames, Skip
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, elements, odd_float, placed_tree
+from relax_explorer.core.syntax.python_tree import (
+    NO_LITERAL,
+    dotted,
+    dtype_of_prefix,
+    elements,
+    placed_tree,
+    plain_constant,
+)
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.mutator import Substitution
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr
@@ -233,21 +240,9 @@ def constant(node: ast.expr, expr: TirExprReader) -> Any:
         return freeze(
             {str(constant(key, expr)): constant(value, expr) for key, value in pairs if key is not None}
         )
-    if isinstance(node, ast.Constant) and (
-        node.value is None or isinstance(node.value, (bool, int, float, str))
-    ):
-        return node.value
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return tuple([constant(item, expr) for item in node.elts])
-    if (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.operand, ast.Constant)
-        and isinstance(node.operand.value, (int, float))
-    ):
-        return -node.operand.value
-    odd = odd_float(node)
-    if odd is not None:
-        return odd
+    plain = plain_constant(node, lambda item: constant(item, expr))
+    if plain is not NO_LITERAL:
+        return plain
     if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
         return expr.read(node)
     if isinstance(node, ast.Name) and isinstance(expr.names.get(node.id), Buffer):
