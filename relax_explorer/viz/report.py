@@ -186,16 +186,12 @@ def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
     yield '<table class="plain">'
     yield '<tr><th class="number">#</th><th>pass</th><th>changes</th><th class="number wide">ms</th><th>phase</th></tr>'
     for stage in session.stages:
-        counts = (
-            change_counts(session.diff(stage.number - 1, stage.number))
-            if stage.number and stage.changed
-            else ""
-        )
+        is_changed = stage.number and stage.changed
+        counts = change_counts(session.diff(stage.number - 1, stage.number)) if is_changed else ""
         wrong = len([item for item in stage.problems if item.is_error])
         counts += f"{' · ' if counts else ''}{wrong} errors" if wrong else ""
         name = safe(stage.made_by)
-        is_link = has_links and stage.changed and stage.number
-        link = f'<a href="#stage-{stage.number}">{name}</a>' if is_link else name
+        link = f'<a href="#stage-{stage.number}">{name}</a>' if has_links and is_changed else name
         time = f"{stage.seconds * 1000:.1f}" if stage.seconds else ""
         yield table_row(
             ("number", str(stage.label)),

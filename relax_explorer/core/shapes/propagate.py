@@ -510,11 +510,9 @@ class _Walk(Holding):
             element = params[element].dtype
         if promise.dims is None:
             owner = params.get(promise.like)
-            return (
-                replace(promise, dtype=element)
-                if owner is None
-                else Known(name, owner.dims, element, owner.like)
-            )
+            if owner is None:
+                return replace(promise, dtype=element)
+            return Known(name, owner.dims, element, owner.like)
         dims = list(promise.dims)
         for axis, dim in enumerate(c.stated_dims(kind) or ()):
             if isinstance(dim, p.PrimExpr) and wrapper.environment.is_bound(dim):

@@ -54,12 +54,9 @@ def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 def negated(value: p.PrimExpr) -> p.PrimExpr:
     """The expression `-value`, as TVM reads it."""
-    signed = value.dtype.is_float or value.dtype.kind == "int"
-    return (
-        combine(p.Mul, value, p.as_prim(-1, value.dtype))
-        if signed
-        else p.Sub(p.as_prim(0, value.dtype), value)
-    )
+    if value.dtype.is_float or value.dtype.kind == "int":
+        return combine(p.Mul, value, p.as_prim(-1, value.dtype))
+    return p.Sub(p.as_prim(0, value.dtype), value)
 
 
 def align(a: p.PrimExpr, b: p.PrimExpr, bare: DType = INT64) -> tuple[p.PrimExpr, p.PrimExpr]:

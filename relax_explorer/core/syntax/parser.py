@@ -502,16 +502,13 @@ class _ModuleReader:
         known = kernels.get(key) if kernels is not None else None
         if known is not None:
             return known
-        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+        for keyword in keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if not isinstance(value, int):
                 text = f"TVM takes True or False for {keyword.arg}"
                 self.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=f"write {keyword.arg}=True")
-        options = (
-            {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
-            if isinstance(decorator, ast.Call)
-            else {}
-        )
+        options = {k.arg: k.value.value for k in keywords if isinstance(k.value, ast.Constant)}
         before = len(self.ctx.report.items)
         found = parse_prim_func(
             node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name

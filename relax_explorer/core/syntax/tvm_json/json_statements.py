@@ -308,11 +308,9 @@ def _without_root(body: t.Stmt) -> t.Stmt:
         return body
     if type(body.body) is t.SBlock and not body.body.iter_vars:
         return body
-    return (
-        t.SBlock("root", (), (), body.body, alloc_buffers=body.alloc_buffers)
-        if body.alloc_buffers
-        else body.body
-    )
+    if not body.alloc_buffers:
+        return body.body
+    return t.SBlock("root", (), (), body.body, alloc_buffers=body.alloc_buffers)
 
 
 READERS: dict[str, Callable[[Node], Any]] = {
