@@ -306,10 +306,8 @@ class _Walk:
         if isinstance(value, e.If):
             self._branches(value, known, scope)
         elif isinstance(value, e.Function):
-            outside, own = (
-                self.outer,
-                {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)},
-            )
+            outside = self.outer
+            own = {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)}
             self.outer = frozenset(scope - own)
             reached, tests = self.is_reached, self.tests
             if effects(self.module).mutable:  # it may be called after tensors were overwritten

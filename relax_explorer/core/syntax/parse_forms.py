@@ -234,14 +234,8 @@ def call_packed(reader: Reader, node: ast.Call) -> e.Call:
         raise reader.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
     args = tuple([reader.value(arg) for arg in node.args[1:]])
     attrs, infos = keywords(reader, node, "call_packed")
-    return e.Call(
-        e.ExternFunc(first, None, reader.ctx.span(node.args[0])),
-        args,
-        attrs,
-        infos,
-        None,
-        reader.ctx.span(node),
-    )
+    callee = e.ExternFunc(first, None, reader.ctx.span(node.args[0]))
+    return e.Call(callee, args, attrs, infos, None, reader.ctx.span(node))
 
 
 def only_argument(reader: Reader, node: ast.Call) -> ast.expr:

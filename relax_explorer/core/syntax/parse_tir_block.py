@@ -282,11 +282,8 @@ class BlockReader:
 
     def _remap(self, targets: list[ast.expr], call: ast.Call) -> None:
         kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
-        values = (
-            call.args[1].elts
-            if len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple))
-            else []
-        )
+        is_listed = len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple))
+        values = elements(call.args[1]) if is_listed else []
         if not isinstance(kinds, str) or not len(kinds) == len(values) == len(targets):
             raise self.ctx.fail(
                 tir_codes.TIR_STATEMENT,

@@ -240,11 +240,8 @@ def _block(node: Node) -> Block:
 
 def _realize(node: Node) -> t.Stmt:
     """A block with the values of its axes."""
-    block, values, predicate = (
-        node.of("block", Block).block,
-        node.prims("iter_values"),
-        node.condition("predicate"),
-    )
+    block, values = node.of("block", Block).block, node.prims("iter_values")
+    predicate = node.condition("predicate")
     if len(values) != len(block.iter_vars):
         raise Damaged(f"{node.described} has {len(values)} values for {len(block.iter_vars)} axes")
     always = isinstance(predicate, p.IntImm) and predicate.value == 1
@@ -252,12 +249,8 @@ def _realize(node: Node) -> t.Stmt:
 
 
 def _attr(node: Node) -> t.Stmt:
-    subject, key, value, body = (
-        node.value("node"),
-        node.of("attr_key", str),
-        node.prim("value"),
-        node.of("body", t.Stmt),
-    )
+    subject, key = node.value("node"), node.of("attr_key", str)
+    value, body = node.prim("value"), node.of("body", t.Stmt)
     if isinstance(subject, IterVar) and key in ("thread_extent", "virtual_thread"):
         return t.AttrStmt((subject.var, p.PrimString(subject.thread)), "launch_thread", value, body)
     if isinstance(subject, Buffer):
@@ -290,13 +283,8 @@ def _prim_func(node: Node) -> t.PrimFunc:
     attrs, body = node.optional("attrs", Attrs) or EMPTY, node.of("body", t.Stmt)
     ret = node.optional("ret_type", s.StructInfo)
     s_tir = bool(attrs.get("s_tir")) or any(type(stmt) is t.SBlock for stmt in statements(body))
-    return t.PrimFunc(
-        params,
-        _without_root(body),
-        None if ret is None or ret is s.VOID else ret,
-        attrs.without("s_tir"),
-        s_tir,
-    )
+    returned = None if ret is s.VOID else ret
+    return t.PrimFunc(params, _without_root(body), returned, attrs.without("s_tir"), s_tir)
 
 
 def _without_root(body: t.Stmt) -> t.Stmt:
