@@ -424,11 +424,8 @@ def neighbour(graph: Graph, picture: CellPicture, here: int, way: Direction) -> 
     """The box to go to: up to an input, down to a reader, sideways within the row; None at the border."""
     if way in ("left", "right"):
         return _beside(picture, here, way)
-    ends = (
-        [graph.pairs[edge][1] for edge in graph.outgoing[here]]
-        if way == "down"
-        else [graph.pairs[edge][0] for edge in graph.incoming[here]]
-    )
+    edges, end = (graph.outgoing, 1) if way == "down" else (graph.incoming, 0)
+    ends = [graph.pairs[edge][end] for edge in edges[here]]
     row, sign = picture.boxes[here].row, 1 if way == "down" else -1
     ahead = [other for other in ends if sign * (picture.boxes[other].row - row) > 0]
     if not ahead:

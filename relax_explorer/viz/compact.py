@@ -13,7 +13,6 @@ from typing import Any
 
 from relax_explorer.core import ops
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ops.kit.decl import Fusion, Op
@@ -228,15 +227,11 @@ def _operator(out: Compact, call: e.Call, name: str, depth: int) -> list[Piece]:
     kept = own_attributes(call)
     attrs = out.text.attrs(kept, call.op) if kept else ""
     if name in _KERNELS and len(call.args) >= 2:
-        return _kernel(out, call, attrs, depth)
+        return out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)
     if name in _CALLING and call.args:
         head: list[Piece] = [("keyword", _CALLING[name])] if _CALLING[name] else []
         return [*head, *out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)]
     return out.called((role(of_operator(name)), name.removeprefix("relax.")), call.args, depth, attrs)
-
-
-def _kernel(out: Compact, call: e.Call, attrs: str, depth: int) -> list[Piece]:
-    return out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)
 
 
 def _spread(args: Sequence[e.Expr]) -> list[e.Expr]:
@@ -274,14 +269,6 @@ def _shape(out: Compact, expr: e.ShapeExpr, depth: int) -> list[Piece]:
     return [("muted", "["), ("dimension", out.text.prim.listed(expr.values)), ("muted", "]")]
 
 
-def _if(out: Compact, expr: e.If, depth: int) -> list[Piece]:
-    return [("keyword", "if "), *out.expr(expr.condition, depth + 1)]
-
-
-def _function(out: Compact, fn: e.Function, depth: int) -> list[Piece]:
-    return signature(out, "function", fn)
-
-
 def signature(out: Compact, name: str, fn: e.Function) -> list[Piece]:
     """`name(x: (n, 4) f32, …)`, with `impure` behind it."""
     pieces: list[Piece] = [("function", name), ("muted", "(")]
@@ -296,9 +283,7 @@ def signature(out: Compact, name: str, fn: e.Function) -> list[Piece]:
 
 
 def _sequence(out: Compact, expr: e.SeqExpr, depth: int) -> list[Piece]:
-    return (
-        [("muted", "…; "), *out.expr(expr.body, depth + 1)] if expr.blocks else out.expr(expr.body, depth + 1)
-    )
+    return [*([("muted", "…; ")] if expr.blocks else []), *out.expr(expr.body, depth + 1)]
 
 
 _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
@@ -315,8 +300,8 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
     e.Tuple: _tuple,
     e.TupleGetItem: _field,
     e.Call: _call,
-    e.If: _if,
-    e.Function: _function,
+    e.If: lambda out, expr, depth: [("keyword", "if "), *out.expr(expr.condition, depth + 1)],
+    e.Function: lambda out, fn, depth: signature(out, "function", fn),
     e.SeqExpr: _sequence,
 }
 
@@ -324,8 +309,3 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
 def plain(pieces: Sequence[Piece]) -> str:
     """The text of pieces."""
     return "".join([text for _, text in pieces])
-
-
-def info_piece(info: s.StructInfo | None) -> Piece:
-    """StructInfo as a piece."""
-    return "dimension", short_info(info)

@@ -59,14 +59,10 @@ def answer_data(answer: Answer) -> dict[str, Any]:
 
 def value_text(value: Value) -> str:
     """A value in one line."""
-    if isinstance(value, (bool, int, float, str)):
-        return (
-            repr(value)
-            if isinstance(value, str)
-            else f"{value:.6g}"
-            if isinstance(value, float)
-            else str(value)
-        )
+    if isinstance(value, str):
+        return repr(value)
+    if isinstance(value, (bool, int, float)):
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
     if type(value) is tuple:
         return f"({', '.join(map(value_text, value[:8]))}{', …' if len(value) > 8 else ''})"
     return short_value(value, 200)
@@ -397,13 +393,7 @@ def plain(value: object) -> object:
 def _row(values: tuple[Any, ...]) -> dict[str, object]:
     """A breakpoint, watch or frame with what belongs to it."""
     first, *rest = values
-    names = (
-        ("hits",)
-        if isinstance(first, Breakpoint)
-        else ("value", "missing")
-        if isinstance(first, Watch)
-        else ("next",)
-    )
+    names = {Breakpoint: ("hits",), Watch: ("value", "missing")}.get(type(first), ("next",))
     own = _PLAIN[Frame if isinstance(first, Activation) else type(first)](first)
     return dict(own, **dict(zip(names, map(plain, rest), strict=True)))
 

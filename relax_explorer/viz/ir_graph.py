@@ -104,21 +104,13 @@ class _Builder:
             drawn = {node.id for node in self.nodes}
             others = [var for var, node_id in self.ids.items() if node_id in used - drawn]
             inputs += [var for var in others if isinstance(var, e.Var) and var not in inputs]
-        nodes = [self._parameter(var) for var in inputs] + self.nodes
+        nodes = [
+            _value_node(self._id(var), self.names(var), Kind.PARAMETER, var, sources=(var,)) for var in inputs
+        ]
+        nodes += self.nodes
         known = {node.id for node in nodes}
         edges = [edge for edge in self.edges if edge.source in known and edge.target in known]
         return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
-
-    def _parameter(self, param: e.Var) -> Node:
-        return Node(
-            self._id(param),
-            self.names(param),
-            (),
-            Kind.PARAMETER,
-            short_info(param.struct_info),
-            str(param.struct_info),
-            sources=(param,),
-        )
 
     def _id(self, source: e.Var | e.Binding) -> str:
         """The name in the printed text, made unique: dropped results are all printed as `_`, and numbered here."""
@@ -223,39 +215,18 @@ class _Builder:
         self.clusters += placed.clusters
 
     def _output(self, node_id: str, title: str, expr: e.Expr, cluster: str | None) -> None:
-        self.nodes.append(
-            Node(
-                node_id, title, (), Kind.OUTPUT, short_info(expr.struct_info), str(expr.struct_info), cluster
-            )
-        )
+        self.nodes.append(_value_node(node_id, title, Kind.OUTPUT, expr, cluster))
         self._read(expr, node_id, cluster)
 
     def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
         """Add edges from the operands of `expr` to `target`; each constant that is no scalar gets a node."""
-        for var in (
-            variables(expr)
-            if type(expr) is not e.If
-            else [expr.condition]
-            if isinstance(expr.condition, e.Var)
-            else []
-        ):
-            if isinstance(var, e.Var):
-                self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
+        for var in variables(expr):
+            self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue
             constant_id = f"{target}.c{len(self.nodes)}"
-            self.nodes.append(
-                Node(
-                    constant_id,
-                    "constant",
-                    (),
-                    Kind.CONSTANT,
-                    short_info(constant.struct_info),
-                    str(constant.struct_info),
-                    cluster,
-                )
-            )
+            self.nodes.append(_value_node(constant_id, "constant", Kind.CONSTANT, constant, cluster))
             self.edges.append(Edge(constant_id, target, short_info(constant.struct_info)))
 
     def _text(self, binding: e.Binding, name: str) -> tuple[str, tuple[str, ...], Kind]:
@@ -266,22 +237,8 @@ class _Builder:
             return self._call(value, name)
         if type(value) is e.TupleGetItem:
             return f"[{value.index}]", (name,), Kind.TUPLE
-        if type(value) is e.If:
-            return "if", (name,), Kind.BRANCH
-        if type(value) is e.Function:
-            return "function", (name,), Kind.CALL
-        kind = (
-            Kind.TUPLE
-            if type(value) is e.Tuple
-            else Kind.CONSTANT
-            if type(value) is e.Constant
-            else Kind.OPERATOR
-        )
-        return (
-            {e.Tuple: "tuple", e.Constant: "constant", e.ShapeExpr: "shape"}.get(type(value), "="),
-            (name,),
-            kind,
-        )
+        title, kind = _TITLES.get(type(value), ("=", Kind.OPERATOR))
+        return title, (name,), kind
 
     def _call(self, call: e.Call, name: str) -> tuple[str, tuple[str, ...], Kind]:
         op = call.op
@@ -292,6 +249,28 @@ class _Builder:
             return call.args[0].name, (name, short), Kind.CALL
         extra = _brief(call)
         return short, (name, extra) if extra else (name,), Kind.OPERATOR
+
+
+_TITLES: dict[type, tuple[str, Kind]] = {
+    e.If: ("if", Kind.BRANCH),
+    e.Function: ("function", Kind.CALL),
+    e.Tuple: ("tuple", Kind.TUPLE),
+    e.Constant: ("constant", Kind.CONSTANT),
+    e.ShapeExpr: ("shape", Kind.OPERATOR),
+}
+
+
+def _value_node(
+    node_id: str,
+    title: str,
+    kind: Kind,
+    value: e.Expr,
+    cluster: str | None = None,
+    sources: tuple[e.Var, ...] = (),
+) -> Node:
+    """A node that shows only the StructInfo of a value."""
+    info = value.struct_info
+    return Node(node_id, title, (), kind, short_info(info), str(info), cluster, sources=sources)
 
 
 def _brief(call: e.Call) -> str:

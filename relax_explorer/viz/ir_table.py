@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -20,7 +19,7 @@ from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 from relax_explorer.viz.compact import Compact, Piece, plain, signature
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.short import short_dims, short_dtype, short_info
-from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
+from relax_explorer.viz.table_folds import Fold, LazyRows, Place, check_folds, folds, outline
 
 WIDEST_NAME = 24
 _INDENT = "    "
@@ -41,7 +40,7 @@ class TableRow:
         return plain(self.pieces)
 
 
-class IrTable(Sequence[TableRow]):
+class IrTable(LazyRows[TableRow]):
     """The rows of a stage, or of one of its functions. `opened` are the kernels with all lines; None opens all."""
 
     def __init__(self, stage: Snapshot, function: str = "", opened: Collection[str] | None = ()) -> None:
@@ -60,14 +59,9 @@ class IrTable(Sequence[TableRow]):
                 lines.setdefault(line.function, []).append(line)
         functions = stage.module.functions
         for name in sorted(lines, key=lambda name: type(functions.get(name)) is not e.Function):  # stable
-            if self.places and (
-                type(functions.get(name)) is e.Function or not self._is_folded(len(self) - 1)
-            ):
+            if self.places and (type(functions.get(name)) is e.Function or self.places[-1].kind != "kernel"):
                 self.places.append(Place("blank", None, ""))
             self._add(name, lines[name])
-
-    def _is_folded(self, row: int) -> bool:
-        return self.places[row].kind == "kernel"
 
     def _add(self, name: str, lines: list[Line]) -> None:
         fn = self.stage.module.functions.get(name)
@@ -115,13 +109,8 @@ class IrTable(Sequence[TableRow]):
     def __len__(self) -> int:
         return len(self.places)
 
-    @overload
-    def __getitem__(self, number: int) -> TableRow: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[TableRow]: ...
-    def __getitem__(self, number: int | slice) -> TableRow | list[TableRow]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
+    def row(self, number: int) -> TableRow:
+        """A row, which is kept."""
         row = self._rows.get(number)
         if row is None:
             row = self._rows[number] = self._written(self.places[number])

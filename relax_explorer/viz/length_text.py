@@ -189,11 +189,8 @@ _SUBJECT = 60
 
 def shape_lines(panel: ShapePanel, most: int = 6, is_timed: bool = True) -> list[str]:
     """The panel, line by line. `most` constraints are shown for each variable, the times only if `is_timed`."""
-    lines = [
-        f"shape variables of {panel.function}:"
-        if panel.variables
-        else f"{panel.function} has no shape variables"
-    ]
+    known = f"shape variables of {panel.function}:"
+    lines = [known if panel.variables else f"{panel.function} has no shape variables"]
     for variable in panel.variables:
         lines.append(f"  {variable}")
         lines += [f"      {line}" for line in variable.before]

@@ -119,27 +119,33 @@ def report(session: Session, log: RunLog | None = None, title: str = "") -> str:
     """The page of a session whose passes have run. `log` is a run of its first stage."""
     style, script = f"{_theme()}\n{asset('report.css')}", asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    policy = f"; script-src 'sha256-{digest}'"
     name = escape(visible(title or session.filename or "program", 200))
     body = "\n".join(
         [*_pipeline(session), *_run(session, log), *_stages(session), *_graphs(session), *_problems(session)]
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name}</title>
-<style>{style}</style>
-</head>
-<body>
-<header><h1>{name}</h1><p class="muted">Relax Explorer {escape(__version__)} · {_stage_count(session)}</p></header>
+    content = f"""<header><h1>{name}</h1><p class="muted">Relax Explorer {escape(__version__)} · {_stage_count(session)}</p></header>
 <nav>{_links(log)}</nav>
 <main>
 {body}
 </main>
-<script>{script}</script>
+<script>{script}</script>"""
+    return _document(name, policy, style, content)
+
+
+def _document(title: str, policy: str, style: str, content: str, classes: str = "") -> str:
+    """A page, from parts that are HTML. `policy` allows more than styles and pictures."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body{classes}>
+{content}
 </body>
 </html>
 """
@@ -180,16 +186,12 @@ def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
     yield '<table class="plain">'
     yield '<tr><th class="number">#</th><th>pass</th><th>changes</th><th class="number wide">ms</th><th>phase</th></tr>'
     for stage in session.stages:
-        counts = (
-            change_counts(session.diff(stage.number - 1, stage.number))
-            if stage.number and stage.changed
-            else ""
-        )
+        is_changed = stage.number and stage.changed
+        counts = change_counts(session.diff(stage.number - 1, stage.number)) if is_changed else ""
         wrong = len([item for item in stage.problems if item.is_error])
         counts += f"{' · ' if counts else ''}{wrong} errors" if wrong else ""
         name = safe(stage.made_by)
-        is_link = has_links and stage.changed and stage.number
-        link = f'<a href="#stage-{stage.number}">{name}</a>' if is_link else name
+        link = f'<a href="#stage-{stage.number}">{name}</a>' if has_links and is_changed else name
         time = f"{stage.seconds * 1000:.1f}" if stage.seconds else ""
         yield table_row(
             ("number", str(stage.label)),
@@ -335,21 +337,7 @@ def html_page(title: str, body: str) -> str:
     """A page with the style of the notebook views. Its policy allows no script and no network."""
     scope = ".rxe"
     style = f"{notebook_theme(scope)}\n{role_rules(scope)}\n{asset('notebook.css')}\n{_PAGE}"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{safe(title)}</title>
-<style>{style}</style>
-</head>
-<body class="rxe">
-<h1>{safe(title)}</h1>
-{body}
-</body>
-</html>
-"""
+    return _document(safe(title), "", style, f"<h1>{safe(title)}</h1>\n{body}", ' class="rxe"')
 
 
 _PAGE = """body.rxe { border: none; margin: 0; } .rxe h1 { font-size: 20px; margin: 4px 0; }

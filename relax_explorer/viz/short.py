@@ -34,8 +34,8 @@ def _tensor(info: s.TensorStructInfo) -> str:
     element = short_dtype(info.dtype.name if info.dtype else None)
     if info.dims is not None:
         return f"{short_dims(info.dims)} {element}"
-    if info.shape is not None:
-        return f"shape {info.shape.name} {element}"  # type: ignore[union-attr]  # no tuple: a variable
+    if info.shape is not None and not isinstance(info.shape, tuple):
+        return f"shape {info.shape.name} {element}"
     return f"rank {info.ndim} {element}" if info.ndim >= 0 else f"tensor {element}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer
@@ -15,7 +17,7 @@ from relax_explorer.core.shapes.contract_tree import desugared_text, match_state
 from relax_explorer.core.shapes.holding import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.source import Span
-from relax_explorer.viz.solving import LazyLines, Line, Solving, Table
+from relax_explorer.viz.solving import LazyLines, Line, Solving, Table, placed
 
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "never holds"}
@@ -103,27 +105,21 @@ class ContractSteps(Solving):
             return self._values(position)
         if name == "made":
             return self._assertions(position)
-        left = self._upto(self._left, position)
+        left = self._left[: bisect_right(self._left, position)]
         is_new = bool(left) and left[-1] == position
-        return Table(
-            LazyLines(len(left), lambda n: self._residual(n, position)), len(left) - 1 if is_new else None
-        )
-
-    def _upto(self, positions: list[int], position: int) -> list[int]:
-        """Those of some positions that are not behind another one."""
-        return [n for n in positions if n <= position]
+        shown = len(left) - 1 if is_new else None
+        return Table(LazyLines(len(left), lambda n: self._residual(n, position)), shown)
 
     def _residual(self, number: int, position: int) -> Line:
         item, place = self.found.residual[number], self._left[number]
-        where = item.place.line if item.place is not None else ""
-        text = f"{where:>4}  assert {self.found.named(condition_text(item.condition))}  ({item.origin})"
-        return Line(text, "+" if place == position else "·", place)
+        text = f"assert {self.found.named(condition_text(item.condition))}  ({item.origin})"
+        return Line(placed(item.place, text), "+" if place == position else "·", place)
 
     def _values(self, position: int) -> Table:
         """The values that are known in the function of the step."""
         function = self._function_at(position)
         latest: dict[str, int] = {}
-        for place in self._upto(self._learned, position):
+        for place in self._learned[: bisect_right(self._learned, position)]:
             step = self.steps[place - 1]
             if isinstance(step, Learned) and step.function == function:
                 latest[step.name] = place
@@ -136,8 +132,8 @@ class ContractSteps(Solving):
     def _value(self, place: int, position: int) -> Line:
         step = self.steps[place - 1]
         assert isinstance(step, Learned)  # only such steps are listed
-        where = step.place.line if step.place is not None else ""
-        return Line(f"{where:>4}  {step.name} : {step.type}", "~" if place == position else " ", place)
+        text = placed(step.place, f"{step.name} : {step.type}")
+        return Line(text, "~" if place == position else " ", place)
 
     def _function_at(self, position: int) -> str:
         return self.steps[position - 1].function if 0 < position < self.last else "main"
@@ -211,12 +207,8 @@ class ContractSteps(Solving):
 
 def condition_text(condition: c.Condition) -> str:
     """A condition as the notation writes it. Of two numbers, the printer of Relax would write `T.EQ(2, 2)`."""
-    if type(condition) is p.EQ:
-        return (
-            words(condition)
-            if isinstance(condition.a, p.Mul)
-            else f"{_side(condition.a)} == {_side(condition.b)}"
-        )
+    if type(condition) is p.EQ and not isinstance(condition.a, p.Mul):
+        return f"{_side(condition.a)} == {_side(condition.b)}"
     return words(condition)
 
 
@@ -386,11 +378,7 @@ class RelationSteps(Solving):
 
     def _made_by(self, position: int) -> int:
         """The number of assignments up to a position."""
-        low, high = 0, len(self._made)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self._made[middle][0] <= position else (low, middle)
-        return low
+        return bisect_right(self._made, position, key=itemgetter(0))
 
     def _assignment(self, number: int) -> Line:
         place, item = self._made[number]
@@ -400,21 +388,14 @@ class RelationSteps(Solving):
         if position == self.last or not self.runs:
             return Table([])
         if position == 0:
-            return Table([self._waiting(self.runs[0].item, 0, None)])
+            return Table([self._waiting(self.runs[0].item, False)])
         run = self.runs[position - 1]
         queue = self.typed.solver.queue_after(run)
-        woken = run.queued - run.began
-        first_woken = len(queue) - woken
-        return Table(
-            LazyLines(
-                len(queue), lambda n: self._waiting(queue[n], position, run if n >= first_woken else None)
-            )
-        )
+        first_woken = len(queue) - (run.queued - run.began)
+        return Table(LazyLines(len(queue), lambda n: self._waiting(queue[n], n >= first_woken)))
 
-    def _waiting(self, item: Item, position: int, run: Run | None) -> Line:
-        span = _span(item)
-        where = span.line if span is not None else ""
-        return Line(f"{where:>4}  {_named_item(item)}", "+" if run is not None else " ")
+    def _waiting(self, item: Item, is_woken: bool) -> Line:
+        return Line(placed(_span(item), _named_item(item)), "+" if is_woken else " ")
 
     def origin(self, name: str, position: int, number: int) -> int | None:
         """The step that made a line of a table so."""
@@ -424,23 +405,16 @@ class RelationSteps(Solving):
         if name == "types":
             return self._since(position, self._names[number][2])
         if name == "left":
-            item = (
-                self.runs[0].item
-                if position == 0
-                else self.typed.solver.queue_after(self.runs[position - 1])[number]
-            )
+            queue = self.typed.solver.queue_after
+            item = queue(self.runs[position - 1])[number] if position else self.runs[0].item
             return next((run.number for run in self.runs[position:] if run.item is item), None)
         return table.lines[number].goal
 
     def _since(self, position: int, part: object) -> int:
         """The first position at which a type was known as well as at this one."""
         goal = self._values_at(position).resolved(part)
-        low, high = 0, position
-        while low < high:
-            middle = (low + high) // 2
-            is_known = self.typed.solver.after(middle).resolved(part) == goal
-            low, high = (low, middle) if is_known else (middle + 1, high)
-        return low
+        after = self.typed.solver.after
+        return bisect_left(range(position), True, key=lambda n: after(n).resolved(part) == goal)
 
     # -- data --------------------------------------------------------------------------------------------------------
 

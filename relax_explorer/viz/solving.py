@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, TypeVar
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.source import Source, Span
+from relax_explorer.viz.table_folds import LazyRows
 
 # -- lazy lines ------------------------------------------------------------------------------------------------------
 # Lines that are made when they are drawn.
@@ -21,7 +22,7 @@ from relax_explorer.core.source import Source, Span
 T = TypeVar("T")
 
 
-class LazyLines(Sequence[T]):
+class LazyLines(LazyRows[T]):
     """A number of lines, each made by a function of its number whenever it is asked for."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
@@ -30,13 +31,8 @@ class LazyLines(Sequence[T]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, number: int) -> T: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[T]: ...
-    def __getitem__(self, number: int | slice) -> T | list[T]:
-        if isinstance(number, slice):
-            return [self._make(n) for n in range(*number.indices(self._count))]
+    def row(self, number: int) -> T:
+        """A line, which is not kept."""
         if not -self._count <= number < self._count:
             raise IndexError(number)
         return self._make(number % self._count)
@@ -63,6 +59,11 @@ class Table:
 
     lines: Sequence[Line]
     shown: int | None = None
+
+
+def placed(span: Span | None, text: str) -> str:
+    """A text behind the number of the line that it is about."""
+    return f"{span.line if span is not None else '':>4}  {text}"
 
 
 class Solving(ABC):
@@ -102,8 +103,8 @@ class Solving(ABC):
             return Line("start", goal=0)
         if position == self.last:
             return Line(self.verdict, self.verdict_glyph, position)
-        span, (text, glyph) = self.place(position), self.step(position - 1)
-        return Line(f"{span.line if span is not None else '':>4}  {text}", glyph, position)
+        text, glyph = self.step(position - 1)
+        return Line(placed(self.place(position), text), glyph, position)
 
     def lines(self) -> LazyLines[Line]:
         """All positions."""

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple, overload
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Pair, Unit
@@ -17,7 +18,7 @@ from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_table import IrTable, TableRow
-from relax_explorer.viz.table_folds import Place
+from relax_explorer.viz.table_folds import LazyRows, Place
 
 # -- diff ------------------------------------------------------------------------------------------------------------
 # Differences of two modules as lines: what was added, removed, changed, retyped, renamed or moved, binding by
@@ -73,27 +74,28 @@ def _title(fn: FunctionDiff) -> str:
 
 def _function(fn: FunctionDiff, context: int) -> Iterator[DiffLine]:
     old, new = _Text(), _Text()
-    near = _near([pair.kind in ("same", "renamed") for pair in fn.pairs], context)
-    skipped = 0
-    for pair, shown in zip(fn.pairs, near, strict=True):
-        if not shown:
-            skipped += 1
-            continue
+    for number, skipped in _near_changes([pair.kind for pair in fn.pairs], context):
         if skipped:
             yield DiffLine("same", f"  … {skipped} unchanged")
-            skipped = 0
-        yield from _pair(fn, pair, old, new)
-    if skipped:
-        yield DiffLine("same", f"  … {skipped} unchanged")
+        else:
+            yield from _pair(fn, fn.pairs[number], old, new)
 
 
-def _near(unchanged: list[bool], context: int) -> list[bool]:
-    shown = [not same for same in unchanged]
-    for number, same in enumerate(unchanged):
-        if not same:
-            for near in range(max(0, number - context), min(len(shown), number + context + 1)):
-                shown[near] = True
-    return shown
+def _near_changes(kinds: Sequence[str], context: int) -> Iterator[tuple[int, int]]:
+    """The numbers of changes and of `context` rows around each, with 0; of each run of other rows the end and the length."""
+    near = bytearray(len(kinds))
+    for number, kind in enumerate(kinds):
+        if kind not in UNMARKED:
+            start = max(0, number - context)
+            near[start : number + context + 1] = b"\1" * (min(len(kinds), number + context + 1) - start)
+    number = 0
+    for is_near, run in groupby(near):
+        length = sum(1 for _ in run)
+        if is_near:
+            yield from ((n, 0) for n in range(number, number + length))
+        else:
+            yield number + length, length
+        number += length
 
 
 def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[DiffLine]:
@@ -178,7 +180,7 @@ class _Shown(NamedTuple):
     skipped: int = 0  # unchanged rows that this one stands for
 
 
-class TableDiff(Sequence[MarkedRow]):
+class TableDiff(LazyRows[MarkedRow]):
     """The rows of a new table, with the removed rows of the old one between them."""
 
     def __init__(self, old: IrTable, new: IrTable, diff: ModuleDiff, only: bool = False) -> None:
@@ -194,13 +196,8 @@ class TableDiff(Sequence[MarkedRow]):
     def __len__(self) -> int:
         return len(self._shown)
 
-    @overload
-    def __getitem__(self, number: int) -> MarkedRow: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[MarkedRow]: ...
-    def __getitem__(self, number: int | slice) -> MarkedRow | list[MarkedRow]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
+    def row(self, number: int) -> MarkedRow:
+        """A row with its mark."""
         shown = self._shown[number]
         if shown.skipped:
             text = f"… {shown.skipped} unchanged"
@@ -370,36 +367,31 @@ def _starts(table: IrTable) -> dict[str, int]:
 
 def _changed(rows: list[_Shown]) -> Iterator[_Shown]:
     """The changed rows with some rows around them; runs of other rows become one row."""
-    near = bytearray(len(rows))
-    for number, row in enumerate(rows):
-        if row.kind not in UNMARKED:
-            for other in range(max(0, number - CONTEXT), min(len(rows), number + CONTEXT + 1)):
-                near[other] = 1
-    skipped = 0
-    for row, is_near in zip(rows, near, strict=True):
-        if not is_near:
-            skipped += 1
-            continue
-        if skipped:
-            yield _Shown("same", row.number, skipped=skipped)
-            skipped = 0
-        yield row
-    if skipped:
-        yield _Shown("same", len(rows), skipped=skipped)
+    for number, skipped in _near_changes([row.kind for row in rows], CONTEXT):
+        if not skipped:
+            yield rows[number]
+        else:
+            following = rows[number].number if number < len(rows) else len(rows)
+            yield _Shown("same", following, skipped=skipped)
+
+
+def _runs(old: TableRow, new: TableRow) -> Iterator[tuple[bool, Sequence[Piece], Sequence[Piece]]]:
+    """The pieces of two rows in runs that are the same, blanks at the end aside, or differ. Numbers of rows always differ."""
+    head = 1 if new.place.number and old.place.number else 0
+    yield True, old.pieces[:head], new.pieces[:head]
+    left, right = old.pieces[head:], new.pieces[head:]
+    before, after = ([text.rstrip() for _, text in pieces] for pieces in (left, right))
+    for tag, i0, i1, j0, j1 in SequenceMatcher(None, before, after, False).get_opcodes():
+        yield tag == "equal", left[i0:i1], right[j0:j1]
 
 
 def _told_apart(old: TableRow, new: TableRow) -> tuple[TableRow, TableRow]:
     """Two rows in which the pieces that differ have the roles old and new."""
-    head = 1 if new.place.number and old.place.number else 0  # numbers of rows always differ
-    left, right = old.pieces[head:], new.pieces[head:]
-    matcher = SequenceMatcher(
-        None, [text.rstrip() for _, text in left], [text.rstrip() for _, text in right], False
-    )
-    before, after = list(old.pieces[:head]), list(new.pieces[:head])
-    for tag, i0, i1, j0, j1 in matcher.get_opcodes():
-        is_same = tag == "equal"
-        before += left[i0:i1] if is_same else [("old", text) for _, text in left[i0:i1]]
-        after += right[j0:j1] if is_same else [("new", text) for _, text in right[j0:j1]]
+    before: list[Piece] = []
+    after: list[Piece] = []
+    for is_same, left, right in _runs(old, new):
+        before += left if is_same else [("old", text) for _, text in left]
+        after += right if is_same else [("new", text) for _, text in right]
     return TableRow(old.place, tuple(before), old.info), TableRow(new.place, tuple(after), new.info)
 
 
@@ -417,18 +409,14 @@ def _unnumbered(row: TableRow, width: int) -> TableRow:
 
 def _compared(old: TableRow, new: TableRow) -> TableRow:
     """A row in which pieces that differ are marked: `old→new` where one piece replaces one."""
-    head = 1 if new.place.number and old.place.number else 0  # numbers of rows always differ
-    left, right = old.pieces[head:], new.pieces[head:]
-    pieces: list[Piece] = list(new.pieces[:head])
-    before, after = [text.rstrip() for _, text in left], [text.rstrip() for _, text in right]
-    matcher = SequenceMatcher(None, before, after, False)
-    for tag, i0, i1, j0, j1 in matcher.get_opcodes():
-        if tag == "equal":
-            pieces += right[j0:j1]
-        elif tag == "replace" and i1 - i0 == j1 - j0 == 1:
-            pieces += [("old", left[i0][1].rstrip()), ("muted", "→"), ("new", right[j0][1])]
+    pieces: list[Piece] = []
+    for is_same, left, right in _runs(old, new):
+        if is_same:
+            pieces += right
+        elif len(left) == len(right) == 1:
+            pieces += [("old", left[0][1].rstrip()), ("muted", "→"), ("new", right[0][1])]
         else:
-            pieces += [("new", text) for _, text in right[j0:j1]]
+            pieces += [("new", text) for _, text in right]
     return TableRow(new.place, tuple(pieces), _compared_info(old.info, new.info))
 
 
@@ -457,22 +445,10 @@ class Beside:
 
 def beside(diff: TableDiff, context: int) -> list[Beside]:
     """The changed rows with `context` rows around them."""
-    found = [_side_pair(diff, number) for number in range(len(diff))]
-    near = bytearray(len(found))
-    for number, pair in enumerate(found):
-        if pair.kind not in UNMARKED:
-            start = max(0, number - context)
-            near[start : number + context + 1] = b"\1" * (min(len(found), number + context + 1) - start)
-    pairs: list[Beside] = []
-    skipped = 0
-    for pair, is_near in zip(found, near, strict=True):
-        if is_near:
-            pairs += [Beside("same", skipped=skipped)] if skipped else []
-            skipped = 0
-            pairs.append(pair)
-        else:
-            skipped += 1
-    return [*pairs, Beside("same", skipped=skipped)] if skipped else pairs
+    near = _near_changes([diff.kind(number) for number in range(len(diff))], context)
+    return [
+        Beside("same", skipped=skipped) if skipped else _side_pair(diff, number) for number, skipped in near
+    ]
 
 
 def _side_pair(diff: TableDiff, number: int) -> Beside:

@@ -262,14 +262,9 @@ def _elements(array: Array, width: int) -> Iterator[str]:
 
 def _slice_title(array: Array, index: tuple[int, ...], first: int, last: int) -> str:
     """The index of a slice, and which of its columns follow, unless all do."""
-    columns = (
-        ""
-        if last - first >= array.shape[-1]
-        else f"  columns {first} to {last - 1}"
-        if last - first > 1
-        else f"  column {first}"
-    )
-    return f"[{', '.join(map(str, (*index, ':', ':')))}]{columns}"
+    columns = f"  columns {first} to {last - 1}" if last - first > 1 else f"  column {first}"
+    shown = "" if last - first >= array.shape[-1] else columns
+    return f"[{', '.join(map(str, (*index, ':', ':')))}]{shown}"
 
 
 def _width(array: Array) -> int:

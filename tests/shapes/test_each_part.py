@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, dtype
-from relax_explorer.core.shapes import primitives
+from relax_explorer.core.shapes import extensions
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.callers import _paired
 from relax_explorer.core.shapes.conditions import fits_without_lengths
@@ -173,8 +173,8 @@ def test_conditions_beside_each_other_are_not_nested() -> None:
 def test_a_type_that_is_no_function_gives_no_operator() -> None:
     for text in ("Tensor[(3), float32]", "fn<"):
         with pytest.raises((ValueError, rxe.Failure)):
-            primitives.operator("mine", text)
-        assert "mine" not in primitives.TEXTS
+            extensions.operator("mine", text)
+        assert "mine" not in extensions.TEXTS
 
 
 def test_unequal_branches_have_no_common_length() -> None:

@@ -61,3 +61,8 @@ def test_a_bool_is_no_length_of_a_buffer(buffer: str) -> None:
     with pytest.raises(rxe.ParseError, match="a length is an integer, this is bool") as caught:
         rxe.parse(text)
     assert [item.code.id for item in caught.value.diagnostics] == ["RX0061"]
+
+
+def test_only_a_minus_negates_a_constant() -> None:
+    module = rxe.parse(PROGRAM.format("        T.func_attr({'a': +1, 'b': ~1, 'c': -1})"))
+    assert [str(module.functions["f"].attrs[key]) for key in "abc"] == ["+1", "~1", "-1"]

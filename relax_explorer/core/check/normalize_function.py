@@ -259,7 +259,7 @@ class FunctionNormalizer(KeptBindings):
             self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
         if early.struct_info is not new.struct_info:
             self.bound.discard(binding.var)
-            final = self._var(binding.var, new.struct_info)  # type: ignore[arg-type]  # the normalizer set it
+            final = self._var(binding.var, self.infer.info(new))
             new = substitute_vars(new, {early: final})
             early = final
             self.infer.callees.define(early)
@@ -292,8 +292,8 @@ class FunctionNormalizer(KeptBindings):
     def leaf(self, expr: e.Expr) -> e.Expr:
         """An operand: a variable, a constant or a tuple of leaves. Any other expression is bound to a new variable first."""
         node_type = type(expr)
-        if node_type is e.Var or node_type is e.DataflowVar:
-            return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as its type says
+        if isinstance(expr, e.Var):
+            return self.vars.get(expr, expr)
         if node_type in e.LEAVES and node_type is not e.ExternFunc:
             return self._informed(expr)
         if expr in self.tuples:
@@ -370,7 +370,7 @@ class FunctionNormalizer(KeptBindings):
             op = self._callee(op)
         args = tuple(
             [
-                now.get(arg, arg) if type(arg) in _VARIABLES else self._operand(expr, arg, number)  # type: ignore[call-overload]  # a Var, as its type says
+                now.get(arg, arg) if isinstance(arg, e.Var) else self._operand(expr, arg, number)
                 for number, arg in enumerate(expr.args, 1)
             ]
         )
@@ -522,7 +522,6 @@ def _mentions(fn: e.Function, var: e.Var) -> bool:
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
 _OFTEN_SETTLED = (e.Call, e.TupleGetItem)
-_VARIABLES = frozenset({e.Var, e.DataflowVar})
 
 
 _VALUES: dict[type, Callable[[FunctionNormalizer, Any], e.Expr]] = {

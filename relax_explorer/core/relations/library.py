@@ -185,11 +185,8 @@ def transpose(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], report
     if data is None or dims is None:
         return Outcome.UNKNOWN
     given = attrs.get("axes")
-    axes = (
-        list(range(len(dims)))[::-1]
-        if given is None
-        else [_axis(n, len(dims)) for n in _numbers(given, "axes")]
-    )
+    order = range(-1, -len(dims) - 1, -1) if given is None else _numbers(given, "axes")
+    axes = [_axis(n, len(dims)) for n in order]
     if sorted(axes) != list(range(len(dims))):
         raise Mismatch(f"axes {given} is no order of {len(dims)} axes")
     return reporter.unify(types[1], TensorType(tuple([dims[n] for n in axes]), data.dtype))

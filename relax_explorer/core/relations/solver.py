@@ -318,10 +318,7 @@ class Solver:
         return taken
 
     def _reads_changed(self, types: tuple[Any, ...]) -> bool:
-        return any(self._has_value(hole) for hole in holes_of(types))
-
-    def _has_value(self, hole: Hole | p.PrimVar) -> bool:
-        return hole in self._values if isinstance(hole, Hole) else hole in self._dims
+        return any(hole in self._values or hole in self._dims for hole in holes_of(types))
 
     def _outcome(self, item: Item, types: tuple[Any, ...]) -> tuple[Outcome, str]:
         try:

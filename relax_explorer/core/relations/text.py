@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -67,8 +68,8 @@ class Reader(NoteReader):
     """A recursive reader. `params` has the type parameters, `symbols` the shape variables by name, `wrong` the wrong kinds."""
 
     def __init__(self, source: Source) -> None:
-        self.params: list[dict[str, TypeVar]] = [{}]
-        self.variables: list[dict[str, r.Variable]] = [{}]
+        self.params: ChainMap[str, TypeVar] = ChainMap()
+        self.variables: ChainMap[str, r.Variable] = ChainMap()
         self.symbols: dict[str, p.PrimVar] = {}
         self.wrong: list[Diagnostic] = []
         super().__init__(source)
@@ -101,8 +102,7 @@ class Reader(NoteReader):
         )
 
     def _type(self) -> Type:
-        self.deeper()
-        try:
+        with self.deeper():
             if self.takes("Tensor"):
                 self.expect("[")
                 shape = self.shape()
@@ -117,14 +117,12 @@ class Reader(NoteReader):
             if self.takes("?"):
                 return Hole()
             return Hole() if self.is_other_kind(Kind.TYPE) else self.parameter("a type")
-        finally:
-            self.depth -= 1
 
     def is_other_kind(self, wanted: Kind) -> bool:
         """Read and report a part that is written out, such as `float32` or `(2, 3)`, where another kind stands; False at a name."""
         start = self.start
         found: Part | p.PrimExpr
-        if not any(self.token in scope for scope in self.params) and self.element() is not None:
+        if self.token not in self.params and self.element() is not None:
             found = dtype(self.advance())
         elif self.kind == "number":
             found = self.arithmetic()
@@ -141,14 +139,14 @@ class Reader(NoteReader):
         return True
 
     def _function_type(self) -> FuncType:
-        self.params.append({})
+        self.params = self.params.new_child()
         params = self.type_params()
         self.expect("(")
         args = tuple(self.several(self._type, ")"))
         self.expect("->")
         ret = self._type()
         constraints = self.where(args, ret, {})
-        self.params.pop()
+        self.params = self.params.parents
         return FuncType(params, args, ret, constraints)
 
     def type_params(self) -> tuple[TypeVar, ...]:
@@ -162,7 +160,7 @@ class Reader(NoteReader):
                 found[name] = TypeVar(name, self.kind_after(Kind.TYPE))
                 if not self.sees(">"):
                     self.expect(",")
-        self.params[-1].update(found)
+        self.params.update(found)
         return tuple(found.values())
 
     def kind_after(self, otherwise: Kind) -> Kind:
@@ -176,9 +174,9 @@ class Reader(NoteReader):
     def parameter(self, what: str) -> TypeVar:
         """The type parameter of a name; `t : Type` outside of functions makes one."""
         start, name = self.start, self.word(what)
-        known = next((scope[name] for scope in reversed(self.params) if name in scope), None)
+        known = self.params.get(name)
         if known is None and self.sees(":"):
-            known = self.params[0][name] = TypeVar(name, self.kind_after(Kind.TYPE))
+            known = self.params.maps[-1][name] = TypeVar(name, self.kind_after(Kind.TYPE))
         if known is None:
             self.fail(f"`{name}` is no type parameter here", self.span(start), codes.UNBOUND)
         return known
@@ -195,9 +193,9 @@ class Reader(NoteReader):
         """An element type, a type parameter, or `?`."""
         if self.takes("?"):
             return Hole(Kind.BASE)
-        if not any(self.token in scope for scope in self.params) and self.element() is not None:
+        if self.token not in self.params and self.element() is not None:
             return dtype(self.advance())
-        if not any(self.token in scope for scope in self.params):
+        if self.token not in self.params:
             self.refuse_wrong_element()
         return Hole(Kind.BASE) if self.is_other_kind(Kind.BASE) else self.parameter("an element type")
 
@@ -211,9 +209,9 @@ class Reader(NoteReader):
         if self.is_other_kind(Kind.DIM):
             return dim_hole()
         name = self.word("a dimension")
-        known = next((scope[name] for scope in reversed(self.params) if name in scope), None)
+        known = self.params.get(name)
         if known is None and self.sees(":"):
-            known = self.params[0][name] = TypeVar(name, self.kind_after(Kind.DIM))
+            known = self.params.maps[-1][name] = TypeVar(name, self.kind_after(Kind.DIM))
         if known is None:
             return self.symbols.setdefault(name, p.PrimVar(name))
         if known.kind is not Kind.DIM:
@@ -259,26 +257,26 @@ class Reader(NoteReader):
 
     def function(self, name: str, start: int) -> r.Function:
         """Parameters, types and body of a function, behind its `def @name` or `fn`."""
-        self.params.append({})
-        self.variables.append({})
+        self.params = self.params.new_child()
+        self.variables = self.variables.new_child()
         params = self.type_params()
         self.expect("(")
-        variables = self.several(self._declared, ")")
+        variables = self.several(lambda: self._declared("a parameter"), ")")
+        self.variables.update({v.name: v for v in variables})
         ret = self.type() if self.takes("->") else Hole(Kind.TYPE, self.span(start), "the result")
         args = tuple([v.type for v in variables])
         constraints = self.where(args, ret, {v.name: v.type for v in variables})
         header = self.span(start)
         body = self.block()
-        self.params.pop()
-        self.variables.pop()
+        self.params = self.params.parents
+        self.variables = self.variables.parents
         return r.Function(params, variables, ret, constraints, body, header, name)
 
-    def _declared(self) -> r.Variable:
-        start, name = self.start, self.word("a parameter", "%")
+    def _declared(self, what: str) -> r.Variable:
+        """`%x : type`; without a type, a hole stands for it."""
+        start, name = self.start, self.word(what, "%")
         place = self.span(start)
-        given = self.type() if self.takes(":") else Hole(Kind.TYPE, place, f"%{name}")
-        var = self.variables[-1][name] = r.Variable(name, place, given)
-        return var
+        return r.Variable(name, place, self.type() if self.takes(":") else Hole(Kind.TYPE, place, f"%{name}"))
 
     def block(self) -> r.Expr:
         """`{ … }`."""
@@ -290,40 +288,34 @@ class Reader(NoteReader):
     def sequence(self) -> r.Expr:
         """`let`s, then an expression. The bindings are read in a loop, however many there are."""
         lets: list[tuple[int, r.Variable, r.Expr]] = []
-        self.deeper()
-        self.variables.append({})
-        while self.takes("let"):
-            start, name = self.start, self.word("a variable", "%")
-            place = self.span(start)
-            given = self.type() if self.takes(":") else Hole(Kind.TYPE, place, f"%{name}")
-            self.expect("=")
-            value = self.expression()
-            self.expect(";")
-            var = self.variables[-1][name] = r.Variable(name, place, given)
-            lets.append((start, var, value))
-        body = self.expression()
-        self.variables.pop()
-        self.depth -= 1
+        self.variables = self.variables.new_child()
+        with self.deeper():
+            while self.takes("let"):
+                start, var = self.start, self._declared("a variable")
+                self.expect("=")
+                value = self.expression()
+                self.expect(";")
+                self.variables[var.name] = var
+                lets.append((start, var, value))
+            body = self.expression()
+        self.variables = self.variables.parents
         for start, var, value in reversed(lets):
             body = r.Let(var, value, body, self.span(start))
         return body
 
     def expression(self) -> r.Expr:
         """One expression with its projections and calls."""
-        self.deeper()
         start = self.start
-        found = self._primary(start)
-        while True:
-            if self.takes("."):
-                if type(found) is r.Global and self.kind == "name":  # of an operator, `nn.relu`
+        with self.deeper():
+            found = self._primary(start)
+            while self.sees(".", "(", "<"):
+                if not self.takes("."):
+                    found = self._call(found, start)
+                elif type(found) is r.Global and self.kind == "name":  # of an operator, `nn.relu`
                     found = r.Global(f"{found.name}.{self.word('an operator')}", self.span(start))
-                    continue
-                found = r.Item(found, self.integer(), self.span(start))
-            elif self.sees("(", "<"):
-                found = self._call(found, start)
-            else:
-                self.depth -= 1
-                return found
+                else:
+                    found = r.Item(found, self.integer(), self.span(start))
+        return found
 
     def _primary(self, start: int) -> r.Expr:
         if self.takes("if"):
@@ -360,7 +352,7 @@ class Reader(NoteReader):
             sign = "@" if self.source.text[start] == "@" else ""
             return r.Global(sign + name, self.span(start))
         name = self.word("a variable", "%")
-        known = next((scope[name] for scope in reversed(self.variables) if name in scope), None)
+        known = self.variables.get(name)
         if known is None:
             self.fail(f"`%{name}` is not defined here", self.span(start), codes.UNBOUND)
         return r.Variable(name, self.span(start), known.type)  # a problem of a use is told there
@@ -392,7 +384,7 @@ class Reader(NoteReader):
             return self.arithmetic()
         if self.element() is not None:
             return self.base()
-        if not any(self.token in scope for scope in self.params):
+        if self.token not in self.params:
             self.refuse_wrong_element()
         return self._type()
 
@@ -400,7 +392,7 @@ class Reader(NoteReader):
         """True if a tuple of types stands here, not a shape."""
         found = _FIRST.match(self.source.text, self.end)
         word = found[1] if found is not None else ""
-        known = next((scope[word] for scope in reversed(self.params) if word in scope), None)
+        known = self.params.get(word)
         return word in ("Tensor", "fn", "(") or (known is not None and known.kind is Kind.TYPE)
 
     def _literal(self) -> object:

@@ -95,8 +95,7 @@ def _require_lengths(kind: c.SweetType, values: Mapping[p.PrimVar, p.PrimExpr], 
 
 def _dims(kind: c.SweetType) -> list[p.PrimExpr]:
     """The lengths of a type, as far as it tells them."""
-    shape = kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else ()
-    return [dim for dim in shape if isinstance(dim, p.PrimExpr)]
+    return [dim for dim in c.stated_dims(kind) or () if isinstance(dim, p.PrimExpr)]
 
 
 def _at_sizes(kind: c.SweetType, values: Mapping[p.PrimVar, p.PrimExpr]) -> c.SweetType:

@@ -66,7 +66,7 @@ class Runner:
         wrapper = self.wrappers.get(name)
         if wrapper is None:
             return self._compute(name, args, attrs, span)
-        values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+        values = wrapper.named(args)
         self._check(wrapper.before, values, span, (place, 0))
         self.depth += 1
         if self.depth > _DEEPEST:
@@ -458,4 +458,5 @@ def _rank(kind: c.SweetType) -> int | None:
     """The rank that a type tells."""
     if isinstance(kind, c.Scalar):
         return 0
-    return len(kind.shape) if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else None
+    dims = c.stated_dims(kind)
+    return None if dims is None else len(dims)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import ChainMap
 from dataclasses import replace
 from math import prod
 
@@ -15,11 +15,8 @@ from relax_explorer.core.ir.dtype import limits
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.value_terms import numbered
 from relax_explorer.core.source import Source, Span
-from relax_explorer.core.syntax.notes import NoteReader, named_element
+from relax_explorer.core.syntax.notes import COMPARISONS, NoteReader, named_element
 
-_COMPARISONS: dict[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]] = {
-    "==": p.EQ, "!=": p.NE, "<": p.LT, "<=": p.LE, ">": p.GT, ">=": p.GE,
-}  # fmt: skip
 _LITERAL = re.compile(r"<literal\s+(?P<shape>[(\[][^>]*[)\]])\s*(?P<dtype>\w+)?\s*>")
 _MOST_AXES, _MOST_ELEMENTS = 32, 1 << 24  # of a literal: analysis may compute with it
 _SORTS = ("DType", "Size", "Shape")
@@ -45,7 +42,7 @@ class _Reader(NoteReader):
     def __init__(self, source: Source) -> None:
         self.terms = c.Terms()
         self.sizes: dict[str, p.PrimVar] = {}
-        self.values: list[dict[str, str]] = [{}]  # variables by the names of the text
+        self.values: ChainMap[str, str] = ChainMap()  # variables by the names of the text
         self.bound: dict[str, int] = {}  # how often the function binds a name
         super().__init__(source)
 
@@ -53,8 +50,7 @@ class _Reader(NoteReader):
 
     def type(self) -> c.SweetType:
         """A sweet type."""
-        self.deeper()
-        try:
+        with self.deeper():
             if self.takes("Tensor"):
                 return self._tensor()
             if self.takes("fn"):
@@ -70,8 +66,6 @@ class _Reader(NoteReader):
             if element is None:
                 self.fail(f"`{name}` is no type", self.span(start))
             return c.Scalar(element)
-        finally:
-            self.depth -= 1
 
     def _tensor(self) -> c.TensorType:
         if not self.takes("("):
@@ -108,15 +102,11 @@ class _Reader(NoteReader):
         """A new variable. What is known goes by names, so a second `x` of a function is `x'`, a third `x''`, a fourth `x'3`."""
         earlier = self.bound.get(name, 0)
         self.bound[name] = earlier + 1
-        found = self.values[-1][name] = numbered(name, earlier)
+        found = self.values[name] = numbered(name, earlier)
         return found
 
-    def bound_to(self, name: str) -> str | None:
-        """The variable that a name stands for here."""
-        return next((scope[name] for scope in reversed(self.values) if name in scope), None)
-
     def _term(self, text: str, start: int) -> p.PrimExpr:
-        name = self.bound_to(text)
+        name = self.values.get(text)
         if name is None:
             self.fail(f"`{text}` is no variable here", self.span(start), codes.UNBOUND)
         what = self.word("rank or dim(axis)")
@@ -178,14 +168,14 @@ class _Reader(NoteReader):
         """A function, behind its `@name =`."""
         self.expect("fn")
         outside, self.sizes, self.bound = (self.sizes, self.bound), {}, {"out": 1}  # the result is `out`
-        self.values.append({})
+        self.values = self.values.new_child()
         self.expect("(")
         params = self.several(self._parameter, ")")
         self.expect(":")
         ret = self.type()
         header = self.span(start)
         body = self._block() if self.sees("{") else None
-        self.values.pop()
+        self.values = self.values.parents
         self.takes(";")
         self.sizes, self.bound = outside
         return c.Function(name, params, ret, body, header)
@@ -197,7 +187,7 @@ class _Reader(NoteReader):
         kind = self._sort(name, kind)
         if isinstance(kind, c.FunctionType) and any(_has_shape(part) for part in (*kind.params, kind.ret)):
             self.fail("contracts on arguments that are functions are not supported", self.span(start))
-        if name in self.values[-1]:
+        if name in self.values.maps[0]:
             self.fail(f"two parameters are named `{name}`", self.span(start))
         found = c.Parameter(self.bind(name), kind, self.span(start))
         self._note_size(found.name, kind)
@@ -215,16 +205,15 @@ class _Reader(NoteReader):
 
     def _block(self) -> c.Block:
         self.expect("{")
-        self.deeper()
-        self.values.append({})
+        self.values = self.values.new_child()
         statements: list[c.Let | c.Assert] = []
-        while self.sees("let", "assert"):
-            statements.append(self._statement())
-            self.takes(";")
-        value = self._expression()
-        self.expect("}")
-        self.values.pop()
-        self.depth -= 1
+        with self.deeper():
+            while self.sees("let", "assert"):
+                statements.append(self._statement())
+                self.takes(";")
+            value = self._expression()
+            self.expect("}")
+        self.values = self.values.parents
         return c.Block(statements, value)
 
     def _statement(self) -> c.Let | c.Assert:
@@ -252,27 +241,24 @@ class _Reader(NoteReader):
         if found is not None:
             end = self.start + found.end()
             for name in filter(None, (found[1], found[2])):
-                if self.bound_to(name) is None:
+                if self.values.get(name) is None:
                     self.fail(f"`{name}` is no variable here", None, codes.UNBOUND)
-            right = named_element(found[3]) if found[3] else self.bound_to(found[2])
+            right = named_element(found[3]) if found[3] else self.values.get(found[2])
             if right is None:
                 self.fail(f"`{found[3]}` is no element type")
             while self.start < end and self.kind != "end":
                 self.advance()
-            return c.SameDType(self.bound_to(found[1]) or found[1], right)
+            return c.SameDType(self.values.get(found[1]) or found[1], right)
         left = self.arithmetic()
         if self.sees("("):
             self.fail("rank, dim and dtype apply to variables; bind the call by a let first")
-        if not self.sees(*_COMPARISONS):
-            self.fail(f"a comparison is expected here, not {self.shown()}")
-        compare = _COMPARISONS[self.advance()]
+        compare = COMPARISONS[self.comparison()]
         return compare(left, self.arithmetic())
 
     def _expression(self) -> c.Expr:
-        self.deeper()
         start = self.start
-        found = self._primary(start)
-        self.depth -= 1
+        with self.deeper():
+            found = self._primary(start)
         if self.sees("+", "-", "*", "/", "//", "%"):
             self._leak(start)
         return found
@@ -309,7 +295,7 @@ class _Reader(NoteReader):
     def _named(self, start: int) -> c.Expr:
         """A variable or an element type."""
         name = self.word("an expression")
-        variable = self.bound_to(name)
+        variable = self.values.get(name)
         if variable is not None:
             return c.Name(variable, self.span(start))
         if name in self.sizes:
@@ -335,9 +321,7 @@ class _Reader(NoteReader):
             then, otherwise = self._branches()
             return c.If("", c.Literal(0), c.Literal(0), then, otherwise, self.span(start), test)
         left = self._expression()
-        if not self.sees(*_COMPARISONS):
-            self.fail(f"a comparison is expected here, not {self.shown()}")
-        compare = self.advance()
+        compare = self.comparison()
         right = self._expression()
         then, otherwise = self._branches()
         return c.If(compare, left, right, then, otherwise, self.span(start))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from relax_explorer.core.arith.multiples import multiple
 from relax_explorer.core.arith.simplify import simplify
@@ -22,6 +22,7 @@ from relax_explorer.core.shapes.conditions import words
 from relax_explorer.core.source import Span
 
 UNKNOWN = "?"
+_Arg = TypeVar("_Arg")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,12 @@ class FunctionType:
 
 
 SweetType: TypeAlias = TensorType | Scalar | Sort | FunctionType
+
+
+def stated_dims(kind: SweetType) -> tuple[Dim, ...] | None:
+    """The dimensions that a type states; None if it states no rank."""
+    shape = kind.shape if isinstance(kind, TensorType) else None
+    return shape if isinstance(shape, tuple) else None
 
 
 def element_text(element: Element) -> str:
@@ -331,6 +338,10 @@ class Wrapper:
     after: tuple[Guard, ...]
     environment: Environment
 
+    def named(self, args: Sequence[_Arg]) -> dict[str, _Arg]:
+        """The arguments of a call by the names of the parameters."""
+        return dict(zip([q.name for q in self.function.params], args, strict=True))
+
     @property
     def impl(self) -> str:
         """The name of the implementation: private, and called by the wrapper only."""
@@ -465,11 +476,10 @@ def match_statement(name: str, kind: SweetType, new: Sequence[p.PrimVar]) -> lis
     """The type of a variable as a statement that binds new size variables; none if it does not tell a rank."""
     if isinstance(kind, Scalar):
         kind = TensorType((), kind.dtype)
-    if not isinstance(kind, TensorType) or not isinstance(kind.shape, tuple):
+    dims = stated_dims(kind)
+    if dims is None:
         return []
-    return [
-        f"match_shape({name}, [{', '.join(var.name for var in new)}], [{', '.join(map(str, kind.shape))}])"
-    ]
+    return [f"match_shape({name}, [{', '.join(var.name for var in new)}], [{', '.join(map(str, dims))}])"]
 
 
 def fields(function: Function, terms: Terms) -> dict[str, tuple[str, str, bool]]:
@@ -478,10 +488,11 @@ def fields(function: Function, terms: Terms) -> dict[str, tuple[str, str, bool]]
     for name, kind in [*[(q.name, q.type) for q in function.params], ("out", function.ret)]:
         asserted = bool(list(guards(name, kind, known, terms, function.span)))
         shape, element = "?", f"{name}.dtype"
-        if isinstance(kind, TensorType) and isinstance(kind.shape, tuple):
+        stated = stated_dims(kind)
+        if stated is not None:
             dims = [
                 str(known.value(dim)) if isinstance(dim, p.PrimExpr) else str(terms.dim(name, axis))
-                for axis, dim in enumerate(kind.shape)
+                for axis, dim in enumerate(stated)
             ]
             shape = f"[{', '.join(dims)}]"
         elif isinstance(kind, TensorType) and isinstance(kind.shape, ShapeName):

@@ -227,13 +227,12 @@ class _Reader(NoteReader):
         while self.takes("."):
             if path == ["T"] and self.sees(*_CHOICES):
                 choice = _CHOICES[self.advance()]
-                self.deeper()
-                self.expect("(")
-                left = self.arithmetic()
-                self.expect(",")
-                right = self.arithmetic()
-                self.expect(")")
-                self.depth -= 1
+                with self.deeper():
+                    self.expect("(")
+                    left = self.arithmetic()
+                    self.expect(",")
+                    right = self.arithmetic()
+                    self.expect(")")
                 return choice(left, right)
             path.append(self.word("a nested function or a shape variable"))
         found = self.names.find(path)

@@ -176,13 +176,9 @@ class MachineState:
 
     def checked(self, binding: e.Binding) -> e.Expr | None:
         """The value that a binding checks."""
-        name = callee_name(binding.value)
-        is_check = name.startswith((f"{_PREFIX}check_", f"{_PREFIX}match_"))
-        return (
-            binding.value.args[0]
-            if is_check and isinstance(binding.value, e.Call) and binding.value.args
-            else None
-        )
+        args = binding.value.args if isinstance(binding.value, e.Call) else ()
+        is_check = callee_name(binding.value).startswith((f"{_PREFIX}check_", f"{_PREFIX}match_"))
+        return args[0] if is_check and args else None
 
     def demands(self, binding: e.Binding) -> Iterator[Demand]:
         """The conditions of a check, in order. What it stores is on the heap after its turn."""
@@ -265,11 +261,8 @@ class MachineState:
         if not children:
             return value
         parts = [self._in_slots(child) for child in children]
-        return (
-            None
-            if None in parts
-            else value.with_children(tuple([part for part in parts if part is not None]))
-        )
+        known = tuple([part for part in parts if part is not None])
+        return value.with_children(known) if len(known) == len(parts) else None
 
     def join(self, var: e.Var | None, results: Sequence[e.Expr]) -> None:
         """Note that a variable is one of several values; what all of them have in common is known of it."""

@@ -167,13 +167,14 @@ class _Walk(Holding):
 
     def trusted(self, name: str, kind: c.SweetType) -> Known:
         """A value that only the run makes: its annotation is believed, and its new size variables stand for themselves."""
-        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple):
-            for dim in kind.shape:
+        stated = c.stated_dims(kind)
+        if stated is not None:
+            for dim in stated:
                 for var in p.free_vars(dim) if isinstance(dim, p.PrimExpr) else ():
                     self.environment.sizes.setdefault(var, self.own(var))
             dims = tuple([
                 self.environment.value(dim) if isinstance(dim, p.PrimExpr) else self.terms.dim(name, axis)
-                for axis, dim in enumerate(kind.shape)
+                for axis, dim in enumerate(stated)
             ])  # fmt: skip
             return replace(self.resolved(name, kind), dims=dims)
         if isinstance(kind, c.Sort):
@@ -235,7 +236,7 @@ class _Walk(Holding):
         value = values[let.name]
         if isinstance(kind, c.Sort) and kind.variable is not None and value.dims is not None:
             self.environment.sizes[kind.variable] = value.dims[0]
-        written = kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else None
+        written = c.stated_dims(kind)
         if written is None or value.dims is None or len(value.dims) != len(written):
             return value
         captured = set(islice(self.environment.sizes, before, None))
@@ -369,16 +370,9 @@ class _Walk(Holding):
             args = self.sorted_args(wrapper, call, args) or []
             if len(args) != len(wrapper.function.params):
                 return self._opaque(c.Opaque())
-            params = [q.name for q in wrapper.function.params]
-            values, _ = self.hold(
-                wrapper.before,
-                dict(zip(params, args, strict=True)),
-                call,
-                f"@{call.function}",
-                call.span,
-                wrapper,
-            )
-            args = [values[name] for name in params]
+            named = wrapper.named(args)
+            values, _ = self.hold(wrapper.before, named, call, f"@{call.function}", call.span, wrapper)
+            args = [values[name] for name in named]
             lengths = self.lengths(values)
             at = {
                 v.name: self.known.known(p.substitute(e, lengths))
@@ -401,7 +395,7 @@ class _Walk(Holding):
                 self.refuse(call, args, f"a length of the result divides by zero: {division}")
         if wrapper is not None:
             out = found if found.value is not None else self.ruled(wrapper, call, args)
-            values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+            values = wrapper.named(args)
             values |= {} if out is None else {"out": out}
             for number, guard in enumerate(wrapper.after if out is not None else ()):
                 if not self.calls and self.decide(self.in_terms(guard.condition, values)) is Answer.YES:
@@ -470,7 +464,7 @@ class _Walk(Holding):
         for name in self.others.get(call.function, ()):
             wrapper = self.wrappers[name]
             if len(wrapper.function.params) == len(args):
-                values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+                values = wrapper.named(args)
                 sure = [
                     self.decide(self.in_terms(guard.condition, values)) is Answer.YES
                     for guard in wrapper.before
@@ -482,7 +476,7 @@ class _Walk(Holding):
     def inlined(self, wrapper: Wrapper, body: c.Block, args: list[Known], call: c.Call) -> Known:
         """The value of a body with these arguments."""
         outside = self.scope, self.environment
-        self.scope = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+        self.scope = wrapper.named(args)
         self.environment = wrapper.environment.copy()
         self.calls.append(call.span)
         found = self._block(body)
@@ -492,7 +486,7 @@ class _Walk(Holding):
 
     def kept(self, wrapper: Wrapper, found: Known, args: list[Known], call: c.Call) -> Known:
         """The value of a body under the contract of its function: what the body leaves open is as promised, or refused."""
-        params = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+        params = wrapper.named(args)
         values = params | {"out": found}
         for guard in wrapper.after:
             if self.decide(self.in_terms(guard.condition, values)) is Answer.NO:
@@ -507,7 +501,7 @@ class _Walk(Holding):
 
     def promised(self, name: str, wrapper: Wrapper, args: list[Known]) -> Known:
         """The result as the contract tells it, in the lengths of the arguments."""
-        params = {q.name: arg for q, arg in zip(wrapper.function.params, args, strict=True)}
+        params = wrapper.named(args)
         mapping = self.lengths(params)
         kind = wrapper.function.ret
         promise = declared(self.terms, name, kind, wrapper.environment)
@@ -516,15 +510,11 @@ class _Walk(Holding):
             element = params[element].dtype
         if promise.dims is None:
             owner = params.get(promise.like)
-            return (
-                replace(promise, dtype=element)
-                if owner is None
-                else Known(name, owner.dims, element, owner.like)
-            )
+            if owner is None:
+                return replace(promise, dtype=element)
+            return Known(name, owner.dims, element, owner.like)
         dims = list(promise.dims)
-        for axis, dim in enumerate(
-            kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else ()
-        ):
+        for axis, dim in enumerate(c.stated_dims(kind) or ()):
             if isinstance(dim, p.PrimExpr) and wrapper.environment.is_bound(dim):
                 dims[axis] = self.known.known(p.substitute(wrapper.environment.value(dim), mapping))
         return replace(promise, dims=tuple(dims), dtype=element)

@@ -306,10 +306,8 @@ class _Walk:
         if isinstance(value, e.If):
             self._branches(value, known, scope)
         elif isinstance(value, e.Function):
-            outside, own = (
-                self.outer,
-                {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)},
-            )
+            outside = self.outer
+            own = {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)}
             self.outer = frozenset(scope - own)
             reached, tests = self.is_reached, self.tests
             if effects(self.module).mutable:  # it may be called after tensors were overwritten
@@ -440,16 +438,11 @@ class _Walk:
         """The arguments of a call of a function of the module."""
         callee = self.module.functions.get(op.name)
         if isinstance(callee, e.Function) and len(callee.params) == len(call.args):
-            matching = self.matching(set())
-            pairs = zip(callee.params, call.args, strict=True)
-            matching.bind(
-                [(q.struct_info or s.OBJECT, arg.struct_info, self.names.place(arg)) for q, arg in pairs]
-            )
-            for param, called, arg in zip(callee.params, names_of(callee.params), call.args, strict=True):
-                subject = f"{called} of {op.name}"
-                known = self.place(
-                    ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.names.place(arg)
-                )  # fmt: skip
+            rows = [
+                (f"{called} of {op.name}", q.struct_info or s.OBJECT, arg.struct_info, self.names.place(arg))
+                for q, called, arg in zip(callee.params, names_of(callee.params), call.args, strict=True)
+            ]
+            matching, known = self._matched(ARGUMENTS, rows, binding, known)
             given = self.names.given(callee, call)
             site = CallSite(op.name, self.name, binding, matching.values, given, known, self.is_reached)
             self.sites.append(site)
@@ -462,13 +455,9 @@ class _Walk:
         info = value.struct_info
         signature = info.params if isinstance(info, s.FuncStructInfo) else None
         if signature is not None and len(signature) == len(call.args):
-            names = [self.names.place(arg) for arg in call.args]
-            rows = list(zip(signature, [arg.struct_info for arg in call.args], names, strict=True))
-            matching = self.matching(set())
-            matching.bind(rows)
-            for wanted, have, name in rows:
-                subject = f"{name} for {value.name}"
-                known = self.place(PACKED, subject, wanted, have, binding, known, matching, name)
+            pairs = zip(signature, call.args, map(self.names.place, call.args), strict=True)
+            rows = [(f"{name} for {value.name}", want, arg.struct_info, name) for want, arg, name in pairs]
+            _, known = self._matched(PACKED, rows, binding, known)
         stated = call.struct_info
         is_told = isinstance(stated, (s.TensorStructInfo, s.TupleStructInfo, s.ShapeStructInfo))
         if is_told and binding.var is not None and not value.name.startswith("vm.builtin."):
@@ -513,14 +502,24 @@ class _Walk:
             return known
         if all(map(operator.is_, want, have)):
             return known  # nothing can differ
-        matching = self.matching(set())
         kernel_name = callee.name if isinstance(callee, e.GlobalVar) else ""
+        subjects = [f"{param.name} of {kernel_name}" for param in kernel.params]
         values = self._values_of(arguments, len(infos.fields), len(have))
-        matching.bind(zip(want, have, values, strict=True))
-        for param, wanted, given, value in zip(kernel.params, want, have, values, strict=True):
-            subject = f"{param.name} of {kernel_name}"
-            known = self.place(KERNEL, subject, wanted, given, binding, known, matching, value)
-        return known
+        return self._matched(KERNEL, list(zip(subjects, want, have, values, strict=True)), binding, known)[1]
+
+    def _matched(
+        self,
+        kind: str,
+        rows: Sequence[tuple[str, s.StructInfo, s.StructInfo | None, str]],
+        binding: e.Binding,
+        known: Assumptions,
+    ) -> tuple[Matching, Assumptions]:
+        """The demands of values that are passed together, each with its subject, wanted and actual StructInfo, and name."""
+        matching = self.matching(set())
+        matching.bind([row[1:] for row in rows])
+        for subject, want, have, name in rows:
+            known = self.place(kind, subject, want, have, binding, known, matching, name)
+        return matching, known
 
     def _values_of(self, arguments: e.Expr, inputs: int, count: int) -> list[str]:
         """The names of what a kernel gets: the fields of a tuple, then results and lengths."""

@@ -224,12 +224,10 @@ def _places(module: IRModule) -> Iterator[tuple[e.Function, str, object, Span | 
             )  # fmt: skip
         for binding in inside:
             call = binding.value
-            callee = (
-                module.relax_functions.get(call.op.name)
-                if isinstance(call, e.Call) and isinstance(call.op, e.GlobalVar)
-                else None
-            )
-            if isinstance(call, e.Call) and callee is not None and len(callee.params) == len(call.args):
+            if not isinstance(call, e.Call) or not isinstance(call.op, e.GlobalVar):
+                continue
+            callee = module.relax_functions.get(call.op.name)
+            if callee is not None and len(callee.params) == len(call.args):
                 pairs = [
                     (a.struct_info, q.struct_info) for a, q in zip(call.args, callee.params, strict=True)
                 ]

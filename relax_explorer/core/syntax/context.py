@@ -92,6 +92,10 @@ class Context:
         self.say(code, message, node, label, **details)
         return Skip(message)
 
+    def fail_with_fix(self, code: Code, message: str, node: ast.AST, label: str = "") -> Skip:
+        """As `fail`, with the advice of the code."""
+        return self.fail(code, message, node, label, help=code.fix)
+
     def meant(self, name: str, names: Iterable[str]) -> str:
         """A hint on an undefined name: why its value is unknown, or a similar name, or "". There is a limit to the number of guesses."""
         if name in self.computed:
@@ -115,10 +119,6 @@ class Context:
         return self.fail(
             codes.UNDEFINED, found.text, node, "not defined here", help=found.help, labels=labels
         )
-
-    def type_var_dtype(self, name: str) -> DType | None:
-        """The dtype of the module-level variable `name`, or None."""
-        return self.type_vars.get(name)
 
     def metadata_entry(self, node: ast.AST) -> object:
         """The entry of the metadata block that `metadata["key"][0]` names; None for another expression, and if there is none."""

@@ -5,7 +5,6 @@ A reference is `{"#": index}`, a constant array is a base64 DLTensor, an element
 
 from __future__ import annotations
 
-import binascii
 import inspect
 import json
 import struct
@@ -141,16 +140,7 @@ def from_json(text: str) -> IRModule:
         if not isinstance(root, IRModule):
             raise ValueError("its root is not a module")
         return root
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        RecursionError,
-        struct.error,
-        binascii.Error,
-    ) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
         report = Report()
         source = Source(text[:80].split("\n")[0], "<json>")
         report.say(

@@ -14,7 +14,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax.finder import Found, programs, without_escapes
+from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.surroundings import is_tvm_json
 
 # -- notebooks -------------------------------------------------------------------------------------------------------
@@ -128,11 +128,7 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 
 def load(path: str | Path) -> IRModule:
     """The module in a file; of several modules in a text of any kind, the first. Raises ParseError if there is none to read."""
-    from relax_explorer.core.syntax.finder import is_whole, programs, without_escapes
-    from relax_explorer.core.syntax.load import cells, found_in
-    from relax_explorer.core.syntax.parser import (
-        parse,  # here, since a text is shown before the parser is needed
-    )
+    from relax_explorer.core.syntax.parser import parse  # here: a text is shown before the parser is needed
 
     text, name = read_text(path), str(path)
     if is_notebook(text):

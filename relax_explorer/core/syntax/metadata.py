@@ -6,7 +6,6 @@ The block is a graph of nodes, as in TVM's JSON (`tvm_json`); TVM before 0.22 ha
 from __future__ import annotations
 
 import ast
-import binascii
 import struct
 from typing import Any
 
@@ -30,11 +29,8 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
         document = loaded(text)
         entries = _old_entries(document) if metadata_text.is_old(document) else parts(document)
     except Damaged as error:
-        raise ctx.fail(
-            codes.BAD_METADATA,
-            f"the metadata block can't be read: {str(error)[:120]}",
-            node,
-            help=codes.BAD_METADATA.fix,
+        raise ctx.fail_with_fix(
+            codes.BAD_METADATA, f"the metadata block can't be read: {str(error)[:120]}", node
         ) from None
     ctx.has_metadata = True
     for key, items in entries:
@@ -48,15 +44,7 @@ def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
             (key, [tensor_from_text(item) if isinstance(item, str) else item for item in items])
             for key, items in entries
         ]
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        struct.error,
-        binascii.Error,
-    ) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
         raise Damaged(str(error)) from None
 
 

@@ -6,7 +6,8 @@ import os
 import re
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -29,6 +30,9 @@ _PARTS = (
 _LIKE_ELEMENT = re.compile(r"(?:bool|u?int|b?float|handle)(?:\d\w*|x\d+)$")
 _TOKEN = re.compile(_PARTS.replace("NUMBER", _NUMBER), re.DOTALL)
 _INDEX = re.compile(_PARTS.replace("NUMBER", r"\d+"), re.DOTALL)  # behind a dot: `%t.1.0` has two fields
+COMPARISONS: dict[str, type[p.Comparison]] = {
+    "==": p.EQ, "!=": p.NE, "<": p.LT, "<=": p.LE, ">": p.GT, ">=": p.GE,
+}  # fmt: skip
 DEEPEST = 100  # nested parentheses and blocks
 
 
@@ -159,11 +163,20 @@ class NoteReader(ABC):
                 help=f"Write float32, bool, or int8x4 for elements of 4 lanes; there are 1 to {MOST_LANES}.",
             )  # fmt: skip
 
-    def deeper(self) -> None:
-        """Count one more level of nesting; the caller takes it back."""
+    def comparison(self) -> str:
+        """The sign of a comparison."""
+        if not self.sees(*COMPARISONS):
+            self.fail(f"a comparison is expected here, not {self.shown()}")
+        return self.advance()
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """One more level of nesting."""
         self.depth += 1
         if self.depth > DEEPEST:
             self.fail(f"the text is nested more than {DEEPEST} times")
+        yield
+        self.depth -= 1
 
     def arithmetic(self) -> p.PrimExpr:
         """A dimension: sums of products of numbers and names, which `variable` gives a meaning."""
@@ -198,9 +211,8 @@ class NoteReader(ABC):
 
     def _factor(self) -> p.PrimExpr:
         if self.takes("("):
-            self.deeper()
-            inside = self.arithmetic()
-            self.depth -= 1
+            with self.deeper():
+                inside = self.arithmetic()
             self.expect(")")
             return inside
         if self.kind == "number" or self.sees("-"):

@@ -16,7 +16,13 @@ from relax_explorer.core.ir.struct_info import DEVICE_KINDS, device_of, device_t
 from relax_explorer.core.ops.kit.decl import Kind, Op, Parameter
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, odd_float, verbatim
+from relax_explorer.core.syntax.python_tree import (
+    NO_LITERAL,
+    dotted,
+    dtype_of_prefix,
+    plain_constant,
+    verbatim,
+)
 from relax_explorer.core.syntax.reader import Reader
 
 
@@ -144,26 +150,13 @@ def converted(q: Parameter, value: object) -> object:
 
 def constant(reader: Reader, node: ast.expr) -> Any:
     """A compile-time constant: a number, string, list, dict, dtype or StructInfo. Anything else is kept as text."""
-    if isinstance(node, ast.Constant) and (
-        node.value is None or isinstance(node.value, (bool, int, float, str))
-    ):
-        return node.value
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return tuple([constant(reader, item) for item in node.elts])
+    plain = plain_constant(node, lambda item: constant(reader, item))
+    if plain is not NO_LITERAL:
+        return plain
     if isinstance(node, ast.Dict):
         pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
         entries = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
         return freeze(dict(sorted(entries.items())))  # the order in which they are printed
-    if (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.op, ast.USub)
-        and isinstance(node.operand, ast.Constant)
-        and isinstance(node.operand.value, (int, float))
-    ):
-        return -node.operand.value
-    odd = odd_float(node)
-    if odd is not None:
-        return odd
     if isinstance(node, ast.Lambda):
         return index_maps.read(reader.info, node)
     return _named(reader, node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))

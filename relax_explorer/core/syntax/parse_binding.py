@@ -222,7 +222,7 @@ class BindingReader(SignatureReader):
         if isinstance(named, ast.Name) and named.id not in self.names:
             text, help = f"{named.id!r} is not defined", f'write TypeVar("{named.id}")'
             self.ctx.refuse(codes.UNDEFINED, text, named, help=help)
-        if self.ctx.type_var_dtype(target.id) is None:
+        if self.ctx.type_vars.get(target.id) is None:
             self._type_vars.append(target.id)
             self.ctx.declare(target.id)
         return True

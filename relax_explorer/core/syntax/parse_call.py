@@ -130,11 +130,9 @@ def read_call(reader: Reader, node: ast.Call) -> Any:
         if name.startswith("R."):
             return _relax(reader, node, name[2:])
         if name.startswith("T."):
-            return (
-                _named(reader, node, name[2:])
-                if _has_operands(reader, node, name)
-                else reader.info.prim(node)
-            )
+            if not _has_operands(reader, node, name):
+                return reader.info.prim(node)
+            return _named(reader, node, name[2:])
         if name.startswith("I."):
             return executes(reader, node)
         if is_method(reader, func):

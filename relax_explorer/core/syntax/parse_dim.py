@@ -17,7 +17,7 @@ from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import EARLY
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, expression_tree
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, placed_tree
 
 # -- prim rules ------------------------------------------------------------------------------------------------------
 # Rules for reading scalar expressions: the meaning of operators and calls, and the conversion of operands.
@@ -54,12 +54,9 @@ def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 def negated(value: p.PrimExpr) -> p.PrimExpr:
     """The expression `-value`, as TVM reads it."""
-    signed = value.dtype.is_float or value.dtype.kind == "int"
-    return (
-        combine(p.Mul, value, p.as_prim(-1, value.dtype))
-        if signed
-        else p.Sub(p.as_prim(0, value.dtype), value)
-    )
+    if value.dtype.is_float or value.dtype.kind == "int":
+        return combine(p.Mul, value, p.as_prim(-1, value.dtype))
+    return p.Sub(p.as_prim(0, value.dtype), value)
 
 
 def align(a: p.PrimExpr, b: p.PrimExpr, bare: DType = INT64) -> tuple[p.PrimExpr, p.PrimExpr]:
@@ -151,11 +148,11 @@ class DimReader:
         """The dtype in a string literal. None for the literal None and for names of unknown dtypes."""
         if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, type(None))):
             text = f"{ast.unparse(node)[:40]!r} is not a dtype"
-            raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
+            raise self.ctx.fail_with_fix(codes.BAD_DTYPE, text, node)
         try:
             return None if node.value is None else element_type(full_name(node.value))
         except ValueError as error:
-            raise self.ctx.fail(codes.BAD_DTYPE, str(error)[:80], node, help=codes.BAD_DTYPE.fix) from None
+            raise self.ctx.fail_with_fix(codes.BAD_DTYPE, str(error)[:80], node) from None
 
     def _integer(self, node: ast.expr) -> int:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -205,7 +202,7 @@ class DimReader:
             text = "R.any_dim has no value; it may only be a whole dimension in a StructInfo"
             return self.ctx.fail(codes.BAD_EXPRESSION, text, node, help="use a shape variable here")
         text = "R.any_dim is an experiment that this module does not allow"
-        return self.ctx.fail(codes.EXPERIMENTAL, text, node, help=codes.EXPERIMENTAL.fix)
+        return self.ctx.fail_with_fix(codes.EXPERIMENTAL, text, node)
 
     def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
         if self.ctx.numbers and str(value) in self.ctx.numbers:
@@ -226,13 +223,11 @@ class DimReader:
     def _inside(self, node: ast.Constant, read: Callable[[ast.expr], p.PrimExpr]) -> p.PrimExpr:
         """A quoted expression, read by `read`. Problems inside are reported at the quotes."""
         try:
-            inner = expression_tree(str(node.value))
+            inner = placed_tree(node)
         except ValueError:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is not a dimension", node
             ) from None
-        for child in ast.walk(inner):
-            ast.copy_location(child, node)
         outside = self.in_signature, self.in_quotes
         self.in_signature = self.in_quotes = True
         try:
@@ -270,7 +265,7 @@ class DimReader:
             raise self.ctx.fail(codes.BAD_EXPRESSION, f"{node.id!r} is not a shape variable", node)
         if node.id == UNREADABLE:
             raise Skip
-        declared = self.ctx.type_var_dtype(node.id)
+        declared = self.ctx.type_vars.get(node.id)
         if declared is not None or (self.in_signature and node.id not in self.ctx.computed):
             if not self.in_quotes:
                 self._undeclared(node)
@@ -281,7 +276,7 @@ class DimReader:
     def _undeclared(self, node: ast.Name) -> None:
         """Report a length in a signature that is neither in quotes nor declared above the function."""
         help = f'write it in quotes where it stands first: R.Tensor(("{node.id}", …), …)'
-        if self.ctx.dialect is EARLY or self.ctx.type_var_dtype(node.id) is not None:
+        if self.ctx.dialect is EARLY or self.ctx.type_vars.get(node.id) is not None:
             return
         if self.is_declared(node.id):
             text = f"{node.id!r} is declared only below its first use"

@@ -111,7 +111,7 @@ class ExprReader:
             return value
         if node.id == UNREADABLE:
             raise Skip
-        declared = self.ctx.type_var_dtype(node.id)
+        declared = self.ctx.type_vars.get(node.id)
         if declared is not None:
             return self.info.define(node.id, declared)
         if node.id in self.ctx.functions and node.id not in self.ctx.module_names:
@@ -210,7 +210,7 @@ class ExprReader:
                 return e.replace_span(entry, span)
             if isinstance(entry, Verbatim):
                 text = f"{key}[{index}] of the metadata block is of a class that is not known"
-                raise self.ctx.fail(codes.BAD_METADATA, text, node, help=codes.BAD_METADATA.fix)
+                raise self.ctx.fail_with_fix(codes.BAD_METADATA, text, node)
             return e.Constant(entry, s.constant_info(entry), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)

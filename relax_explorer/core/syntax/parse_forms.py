@@ -39,18 +39,15 @@ from relax_explorer.core.syntax.reader import Reader
 
 
 # Operators on a function and a tuple of its arguments.
-CALL_FORMS = frozenset(
-    {
-        "call_tir",
-        "call_tir_inplace",
-        "call_tir_with_grad",
-        "call_dps_packed",
-        "dist.call_tir",
-        "dist.call_tir_local_view",
-    }
-)
 NAMED_FORMS = frozenset({"call_py_func"})  # the function is a string
-CALL_FORMS |= NAMED_FORMS
+CALL_FORMS = NAMED_FORMS | {
+    "call_tir",
+    "call_tir_inplace",
+    "call_tir_with_grad",
+    "call_dps_packed",
+    "dist.call_tir",
+    "dist.call_tir_local_view",
+}
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
 FUNCTION_KEYWORDS = {
     **dict.fromkeys(("call_tir", "call_tir_inplace", "call_tir_with_grad"), "gvar"),
@@ -237,14 +234,8 @@ def call_packed(reader: Reader, node: ast.Call) -> e.Call:
         raise reader.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
     args = tuple([reader.value(arg) for arg in node.args[1:]])
     attrs, infos = keywords(reader, node, "call_packed")
-    return e.Call(
-        e.ExternFunc(first, None, reader.ctx.span(node.args[0])),
-        args,
-        attrs,
-        infos,
-        None,
-        reader.ctx.span(node),
-    )
+    callee = e.ExternFunc(first, None, reader.ctx.span(node.args[0]))
+    return e.Call(callee, args, attrs, infos, None, reader.ctx.span(node))
 
 
 def only_argument(reader: Reader, node: ast.Call) -> ast.expr:
@@ -252,6 +243,12 @@ def only_argument(reader: Reader, node: ast.Call) -> ast.expr:
     if len(node.args) != 1 or node.keywords:
         raise reader.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} takes one argument", node)
     return node.args[0]
+
+
+def _named(node: ast.Call, *names: str) -> dict[str, ast.expr]:
+    """The arguments of a form by name. Those without a name have `names`, in order."""
+    named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
+    return {**dict(zip(names, node.args, strict=False)), **named}
 
 
 def shape(reader: Reader, node: ast.Call) -> e.Expr:
@@ -289,11 +286,7 @@ def prim_value(reader: Reader, node: ast.Call) -> e.Expr:
     """A scalar value."""
     raw = reader.read(only_argument(reader, node))
     if not isinstance(raw, (bool, int, float, p.PrimExpr)):
-        text = (
-            f"R.prim_value takes a scalar, this is {ast.unparse(node.args[0])}"
-            if node.args
-            else "R.prim_value takes a scalar"
-        )
+        text = f"R.prim_value takes a scalar, this is {ast.unparse(node.args[0])}"
         raise reader.ctx.fail(codes.BAD_CALL, text, node, help="write R.prim_value(1), or a shape variable")
     value = raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node)
     return e.PrimValue(value, None, reader.ctx.span(node))
@@ -301,12 +294,9 @@ def prim_value(reader: Reader, node: ast.Call) -> e.Expr:
 
 def extern(reader: Reader, node: ast.Call) -> e.Expr:
     """A packed function as a value, optionally with its StructInfo."""
-    arguments = dict(zip(("global_symbol", "struct_info"), node.args, strict=False))
-    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
-    name, info_node = (
-        arguments.pop("global_symbol", None),
-        arguments.pop("struct_info", arguments.pop("ty", None)),
-    )
+    arguments = _named(node, "global_symbol", "struct_info")
+    name = arguments.pop("global_symbol", None)
+    info_node = arguments.pop("struct_info", arguments.pop("ty", None))
     if (
         not isinstance(name, ast.Constant)
         or not isinstance(name.value, str)
@@ -321,8 +311,7 @@ def extern(reader: Reader, node: ast.Call) -> e.Expr:
 
 def const(reader: Reader, node: ast.Call) -> e.Expr:
     """`R.const(value, dtype)` of numbers and lists of numbers."""
-    arguments: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
-    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    arguments = _named(node, "value", "dtype")
     if "value" not in arguments or set(arguments) - {"value", "dtype"} or len(node.args) > 2:
         raise reader.ctx.fail(codes.BAD_CALL, "R.const takes a value and a dtype", node)
     target = _element(reader, arguments["dtype"]) if "dtype" in arguments else None
@@ -350,15 +339,12 @@ _OF_NUMPY = {
 
 def spread_const(reader: Reader, node: ast.Call) -> e.Constant:
     """`R.dist.const(value, R.DTensor(…))`: a constant distributed over a mesh."""
-    arguments: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
-    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    arguments = _named(node, "value", "ty")
     info = reader.info.read(arguments["ty"]) if "ty" in arguments else None
-    is_spread = isinstance(info, s.TensorStructInfo) and type(info.vdevice) is Sharding
     if (
-        "value" not in arguments
-        or set(arguments) - {"value", "ty"}
-        or not isinstance(info, s.TensorStructInfo)
-        or not is_spread
+        not isinstance(info, s.TensorStructInfo)
+        or type(info.vdevice) is not Sharding
+        or arguments.keys() != {"value", "ty"}
     ):
         text = "R.dist.const takes a value and a distributed tensor's StructInfo"
         raise reader.ctx.fail(codes.BAD_CALL, text, node, help="write R.dist.const(1.0, R.DTensor(…))")
@@ -413,11 +399,8 @@ def scalar_constant(reader: Reader, value: Any, target: DType | None, node: ast.
 
 def executes(reader: Reader, node: ast.Call) -> Any:
     """Report a call that would run Python."""
-    raise reader.ctx.fail(
-        codes.EXECUTES_PYTHON,
-        f"{dotted(node.func)} calls a Python function",
-        node,
-        help=codes.EXECUTES_PYTHON.fix,
+    raise reader.ctx.fail_with_fix(
+        codes.EXECUTES_PYTHON, f"{dotted(node.func)} calls a Python function", node
     )
 
 

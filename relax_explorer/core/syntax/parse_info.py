@@ -18,7 +18,7 @@ from relax_explorer.core.ir.types import wrap_type
 from relax_explorer.core.syntax.context import Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.parse_dim import ANY_DIM, DimReader
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, verbatim
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, elements, verbatim
 
 # -- parse types -----------------------------------------------------------------------------------------------------
 # Reads types in the form of the first specification of Relax: `DynTensorType(2, "float32")`, with or without `R.`.
@@ -58,7 +58,7 @@ def _scalar(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -
     element = reader.dtype(arguments["dtype"]) if "dtype" in arguments else None
     if element is None:
         text = f"{ast.unparse(node)[:60]} is not a scalar type"
-        raise reader.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
+        raise reader.ctx.fail_with_fix(codes.BAD_DTYPE, text, node)
     return t.PrimType(element)
 
 
@@ -164,20 +164,17 @@ class InfoReader(DimReader):
         """Note an annotation that TVM 0.27 does not read."""
         self.ctx.refuse(codes.BAD_ANNOTATION, text, node, help=help)
 
-    def _keywords(self, node: ast.Call, *allowed: str) -> dict[str, ast.expr]:
+    def _arguments(self, node: ast.Call, *allowed: str, places: int = 1) -> dict[str, ast.expr]:
+        """The arguments of a call by name. Those without a name are the first `places` of the allowed ones."""
         arguments = {keyword.arg or "**": keyword.value for keyword in node.keywords}
         for name in arguments:
             if name not in allowed:
-                raise self.ctx.fail(
-                    codes.BAD_CALL,
-                    f"{dotted(node.func)} has no argument {name!r}",
-                    node,
-                    help=f"it takes {', '.join(allowed)}",
-                )
-        return arguments
+                text, help = f"{dotted(node.func)} has no argument {name!r}", f"it takes {', '.join(allowed)}"
+                raise self.ctx.fail(codes.BAD_CALL, text, node, help=help)
+        return {**dict(zip(allowed[:places], node.args, strict=False)), **arguments}
 
     def _tensor(self, node: ast.Call) -> s.StructInfo:
-        arguments = self._keywords(node, "shape", "dtype", "ndim", "vdevice")
+        arguments = self._arguments(node, "shape", "dtype", "ndim", "vdevice", places=0)
         args = list(node.args)
         if args and isinstance(args[0], ast.Constant) and isinstance(args[0].value, str):
             arguments.setdefault("dtype", args.pop(0))
@@ -191,23 +188,21 @@ class InfoReader(DimReader):
         element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
         ndim = self.rank(arguments, shape, node)
         vdevice = arguments.get("vdevice")
-        is_named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
+        target = vdevice.value if isinstance(vdevice, ast.Constant) else None
+        device = VDevice.read(target) if isinstance(target, str) else None
         if vdevice is not None and not isinstance(vdevice, ast.Constant):
             text = f"{ast.unparse(vdevice)[:40]!r} is not the name of a device"
             raise self.ctx.fail(codes.BAD_ANNOTATION, text, vdevice, help='write it in quotes: "cuda:0"')
-        if vdevice is not None and not (is_named and self.ctx.has_places):
+        if vdevice is not None and not (device is not None and self.ctx.has_places):
             text = "TVM knows the devices of the module only, and this one has none"
             self._differs(vdevice, text, "name it in I.module_global_infos")
         if shape is not None and "ndim" in arguments and not _is_open(arguments["ndim"]):
             self._differs(node, "TVM takes a shape or ndim, not both", "leave ndim out")
-        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr, arg-type]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:
         """`R.DTensor(shape, dtype, device_mesh, placement)`: a tensor distributed over a device mesh."""
-        arguments = self._keywords(node, "shape", "dtype", "device_mesh", "placement", "ndim")
-        for name, arg in zip(("shape", "dtype", "device_mesh", "placement"), node.args, strict=False):
-            arguments.setdefault(name, arg)
+        arguments = self._arguments(node, "shape", "dtype", "device_mesh", "placement", "ndim", places=4)
         mesh, placement = (
             str(at.value) if isinstance(at, ast.Constant) else verbatim(at)
             for at in (arguments.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
@@ -257,9 +252,7 @@ class InfoReader(DimReader):
         return self.dim(node)
 
     def _shape(self, node: ast.Call) -> s.StructInfo:
-        arguments = self._keywords(node, "values", "ndim")
-        if node.args:
-            arguments.setdefault("values", node.args[0])
+        arguments = self._arguments(node, "values", "ndim")
         values = arguments.get("values")
         if isinstance(values, (ast.Tuple, ast.List)):
             dims = tuple([p.as_dim(self.length(item)) for item in values.elts])
@@ -284,13 +277,10 @@ class InfoReader(DimReader):
         return s.TupleStructInfo(tuple([self.read(item) for item in items]))
 
     def _callable(self, node: ast.Call) -> s.StructInfo:
-        arguments = self._keywords(node, "params", "ret", "purity", "derive_func")
-        for name, arg in zip(("params", "ret", "purity", "derive_func"), node.args, strict=False):
-            arguments.setdefault(name, arg)
+        arguments = self._arguments(node, "params", "ret", "purity", "derive_func", places=4)
         params, infos = arguments.get("params"), None
         if params is not None and not (isinstance(params, ast.Constant) and params.value is None):
-            items = params.elts if isinstance(params, (ast.Tuple, ast.List)) else [params]
-            infos = tuple([self.read(item) for item in items])
+            infos = tuple([self.read(item) for item in elements(params)])
         ret = self.read(arguments["ret"]) if "ret" in arguments else s.OBJECT
         if infos is not None and "ret" not in arguments:
             self._differs(node, "TVM's R.Callable needs the result, too", "write R.Callable((…), R.Object)")
@@ -310,9 +300,7 @@ class InfoReader(DimReader):
         raise self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} is not allowed: {rule}", node)
 
     def _prim(self, node: ast.Call) -> s.StructInfo:
-        arguments = self._keywords(node, "dtype", "value")
-        if node.args:
-            arguments.setdefault("dtype", node.args[0])
+        arguments = self._arguments(node, "dtype", "value")
         element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
         if "value" in arguments:
             text = "TVM 0.27 has no R.Prim of a value"

@@ -65,23 +65,17 @@ def _branch_target(reader: StatementReader, node: ast.If) -> str:
     names = []
     for branch, place in ((node.body, "first"), (node.orelse, "second")):
         if not branch:
-            raise reader.ctx.fail(codes.BAD_BRANCH, "the if has no else", node, help=codes.BAD_BRANCH.fix)
+            raise reader.ctx.fail_with_fix(codes.BAD_BRANCH, "the if has no else", node)
         last = branch[-1]
         name = _branch_target(reader, last) if isinstance(last, ast.If) else (targets(last) or [""])[-1]
         if not name:
-            raise reader.ctx.fail(
-                codes.BAD_BRANCH,
-                f"the {place} branch does not end in a binding",
-                last,
-                help=codes.BAD_BRANCH.fix,
+            raise reader.ctx.fail_with_fix(
+                codes.BAD_BRANCH, f"the {place} branch does not end in a binding", last
             )
         names.append(name)
     if names[0] != names[1]:
-        raise reader.ctx.fail(
-            codes.BAD_BRANCH,
-            f"one branch ends by binding {names[0]!r}, the other {names[1]!r}",
-            node,
-            help=codes.BAD_BRANCH.fix,
+        raise reader.ctx.fail_with_fix(
+            codes.BAD_BRANCH, f"one branch ends by binding {names[0]!r}, the other {names[1]!r}", node
         )
     return names[0]
 

@@ -24,7 +24,7 @@ from relax_explorer.core.syntax.parse_tir_block import (
     declarations,
     scalars,
 )
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, elements
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferPtr
 from relax_explorer.core.tir.stmt import Range
@@ -34,13 +34,7 @@ from relax_explorer.core.tir.traverse import used_too_early
 # Reads statements of PrimFuncs: loops, branches, blocks, attributes, expressions.
 
 
-LOOPS = {
-    "serial": "serial",
-    "parallel": "parallel",
-    "vectorized": "vectorized",
-    "unroll": "unroll",
-    "thread_binding": "thread_binding",
-}
+_LOOPS = frozenset({"serial", "parallel", "vectorized", "unroll", "thread_binding"})
 _BLOCKS = frozenset({"T.sblock", "T.block"})
 MOST_AXES = 100
 """Python's parser accepts as many levels of indentation; a grid has many loops in one."""
@@ -142,8 +136,8 @@ class StatementReader(AssignmentReader):
             raise self.bad(node)
         if name == "T.grid":
             return self._grid(node, call, names)
-        loop_kind = "serial" if name == "range" else LOOPS.get(name.removeprefix("T."))
-        if loop_kind is None or len(names) != 1 or not 1 <= len(call.args) <= 3:
+        loop_kind = "serial" if name == "range" else name.removeprefix("T.")
+        if loop_kind not in _LOOPS or len(names) != 1 or not 1 <= len(call.args) <= 3:
             raise self.bad(node)
         return self._loop(node, call, names[0], loop_kind)
 
@@ -287,13 +281,7 @@ class StatementReader(AssignmentReader):
             and isinstance(message.elts[0], ast.Constant)
         ):
             error, message = str(message.elts[0].value), message.elts[1]
-        parts = (
-            message.elts
-            if isinstance(message, (ast.List, ast.Tuple))
-            else []
-            if message is None
-            else [message]
-        )
+        parts = [] if message is None else elements(message)
         texts = [self._message_part(part) for part in parts]
         return t.AssertStmt(self.expr.truth(node.test), tuple(texts), error, self.ctx.span(node))
 

@@ -16,7 +16,14 @@ from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, DT
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.context import Context, LocalNames, Skip
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, expression_tree, odd_float
+from relax_explorer.core.syntax.python_tree import (
+    NO_LITERAL,
+    dotted,
+    dtype_of_prefix,
+    elements,
+    placed_tree,
+    plain_constant,
+)
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.mutator import Substitution
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr
@@ -53,7 +60,7 @@ class BufferReader:
         shape = arguments.get("shape")
         if shape is None:
             raise self.ctx.fail(tir_codes.TIR_PARAMETER, f"buffer {name!r} has no shape", call)
-        items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+        items = elements(shape)
         dims = tuple([self._dim(part) for part in items])
         scope = arguments.get("scope")
         strides = arguments.get("strides")
@@ -141,13 +148,11 @@ class BufferReader:
             self._need_declared(node)
             return self._dim_expr(node)
         try:
-            inner = expression_tree(node.value)
+            inner = placed_tree(node)
         except ValueError:
             raise self.ctx.fail(
                 tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is not a dimension", node
             ) from None
-        for child in ast.walk(inner):
-            ast.copy_location(child, node)
         return self._dim_expr(inner)
 
     def _need_declared(self, node: ast.expr) -> None:
@@ -155,7 +160,7 @@ class BufferReader:
         for part in ast.walk(node):
             if not isinstance(part, ast.Name) or part.id in self.names or part.id == "T":
                 continue
-            if self.ctx.type_var_dtype(part.id) is None:
+            if self.ctx.type_vars.get(part.id) is None:
                 text = f"length {part.id!r} is not defined yet"
                 help = f"declare it above: {part.id} = T.int64()"
                 self.ctx.refuse(syntax_codes.UNDEFINED, text, part, help=help)
@@ -164,7 +169,7 @@ class BufferReader:
         """A dimension. New names in it define variables."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
-                element = self.declared.get(part.id) or self.ctx.type_var_dtype(part.id)
+                element = self.declared.get(part.id) or self.ctx.type_vars.get(part.id)
                 self.define(part.id, element or INT32)  # the default integer dtype of PrimFuncs
         length = self.expr.index(node)
         if length.dtype is BOOL:
@@ -209,6 +214,7 @@ def _int(node: ast.expr | None) -> int | None:
 # -- parse tir block -------------------------------------------------------------------------------------------------
 
 
+Assigned = ast.Assign | ast.AnnAssign
 _AXES = {"S": "spatial", "R": "reduce", "O": "opaque"}
 
 
@@ -234,21 +240,9 @@ def constant(node: ast.expr, expr: TirExprReader) -> Any:
         return freeze(
             {str(constant(key, expr)): constant(value, expr) for key, value in pairs if key is not None}
         )
-    if isinstance(node, ast.Constant) and (
-        node.value is None or isinstance(node.value, (bool, int, float, str))
-    ):
-        return node.value
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return tuple([constant(item, expr) for item in node.elts])
-    if (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.operand, ast.Constant)
-        and isinstance(node.operand.value, (int, float))
-    ):
-        return -node.operand.value
-    odd = odd_float(node)
-    if odd is not None:
-        return odd
+    plain = plain_constant(node, lambda item: constant(item, expr))
+    if plain is not NO_LITERAL:
+        return plain
     if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
         return expr.read(node)
     if isinstance(node, ast.Name) and isinstance(expr.names.get(node.id), Buffer):
@@ -288,11 +282,8 @@ class BlockReader:
 
     def _remap(self, targets: list[ast.expr], call: ast.Call) -> None:
         kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
-        values = (
-            call.args[1].elts
-            if len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple))
-            else []
-        )
+        is_listed = len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple))
+        values = elements(call.args[1]) if is_listed else []
         if not isinstance(kinds, str) or not len(kinds) == len(values) == len(targets):
             raise self.ctx.fail(
                 tir_codes.TIR_STATEMENT,
@@ -342,11 +333,7 @@ class BlockReader:
         self.blocks[-1].writes = self._regions(call)
 
     def _regions(self, call: ast.Call) -> tuple[BufferRegion, ...]:
-        items = (
-            call.args[0].elts
-            if len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple))
-            else call.args
-        )
+        items = elements(call.args[0]) if len(call.args) == 1 else call.args
         return tuple([self.expr.region(item) for item in items])
 
     def _where(self, call: ast.Call) -> None:
@@ -433,7 +420,7 @@ class AssignmentReader(BlockReader):
         self.computed.add(var)
         return t.LetStmt(var, value, self.ctx.span(node))
 
-    def _scalar(self, name: str, dtype: DType, value: p.PrimExpr | None, node: ast.stmt) -> t.Stmt:
+    def _scalar(self, name: str, dtype: DType, value: p.PrimExpr | None, node: Assigned) -> t.Stmt:
         """A new scalar, with its first value if there is one."""
         buffer = self.buffers.scalar(name, dtype, node)
         alloc = t.AllocBuffer(buffer, "local_scalar", span=self.ctx.span(node))
@@ -489,16 +476,20 @@ class AssignmentReader(BlockReader):
         self._need_block(call)
         self.blocks[-1].matches.append(t.MatchBufferRegion(buffer, region))
 
-    def _store(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> t.Stmt:
+    def _store(self, target: ast.Subscript, value: ast.expr, node: Assigned) -> t.Stmt:
         buffer, indices = self.expr.access(target)
         return self._stored(buffer, indices, self.expr.read(value), node)
 
     def _stored(
-        self, buffer: Buffer, indices: tuple[p.PrimExpr, ...], value: p.PrimExpr, node: ast.stmt
+        self, buffer: Buffer, indices: tuple[p.PrimExpr, ...], value: p.PrimExpr, node: Assigned
     ) -> t.Stmt:
-        fits = isinstance(value, p.IntImm) or (isinstance(value, p.FloatImm) and buffer.dtype.is_float)
-        if fits and value.dtype is not buffer.dtype and not buffer.dtype.is_bool:
-            value = self.expr.literal(value.value, buffer.dtype, node.value)  # type: ignore[attr-defined]  # a literal, since `fits`
+        element = buffer.dtype
+        if (
+            (isinstance(value, p.IntImm) or (isinstance(value, p.FloatImm) and element.is_float))
+            and value.dtype is not element
+            and not element.is_bool
+        ):
+            value = self.expr.literal(value.value, element, node.value or node)
         return t.BufferStore(buffer, indices, value, self.ctx.span(node))
 
     def _aug_assign(self, node: ast.AugAssign) -> t.Stmt:

@@ -90,7 +90,7 @@ class OperandReader(ABC):
             return BufferLoad(value, ORIGIN)
         if isinstance(value, Buffer):
             return BufferPtr(value, "buffer")
-        declared = self.ctx.type_var_dtype(node.id)
+        declared = self.ctx.type_vars.get(node.id)
         if declared is not None:
             return self.define(node.id, declared)
         hint = self.ctx.meant(node.id, ()) or codes.UNDEFINED.fix
@@ -110,13 +110,13 @@ class OperandReader(ABC):
             return p.PrimString(value)
         raise self.bad(node)
 
-    def literal(self, value: float, target: DType, node: ast.expr) -> p.PrimExpr:
+    def literal(self, value: float, target: DType, node: ast.AST) -> p.PrimExpr:
         """A literal of a dtype. Raises Skip if it does not fit."""
         try:
             return p.as_prim(value, target)
         except OverflowError:
             text = f"{str(value)[:40]} does not fit {target}"
-            raise self.ctx.fail(codes.BAD_LITERAL, text, node, help=codes.BAD_LITERAL.fix) from None
+            raise self.ctx.fail_with_fix(codes.BAD_LITERAL, text, node) from None
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
         operations = [node]  # a sum of many terms nests deeply to the left
@@ -196,7 +196,7 @@ class OperandReader(ABC):
                 return dtype(full_name(node.value))
             except ValueError:
                 text = f"{node.value[:40]!r} is not a dtype"
-                raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix) from None
+                raise self.ctx.fail_with_fix(codes.BAD_DTYPE, text, node) from None
         raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is not a dtype", node)
 
 
@@ -270,12 +270,8 @@ class AccessReader(OperandReader):
         if isinstance(buffer, Buffer):
             return buffer
         text = ast.unparse(node)[:40]
-        raise self.ctx.fail(
-            codes.UNDEFINED,
-            f"{text!r} is not a buffer",
-            node,
-            "no buffer of this name",
-            help=codes.UNDEFINED.fix,
+        raise self.ctx.fail_with_fix(
+            codes.UNDEFINED, f"{text!r} is not a buffer", node, "no buffer of this name"
         )
 
     def region(self, node: ast.expr) -> BufferRegion:

@@ -17,6 +17,7 @@ from relax_explorer.core.ir.attrs import EMPTY, WILDCARDS, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import old_spellings, python_tree
@@ -346,11 +347,8 @@ class _ModuleReader:
         value = getattr(node, "value", None)
         if isinstance(value, ast.Name) and value.id == UNREADABLE:
             raise Skip
-        raise self.ctx.fail(
-            codes.NOT_TVMSCRIPT,
-            f"{ast.unparse(node).splitlines()[0][:60]!r} is Python, not TVMScript",
-            node,
-            help=codes.NOT_TVMSCRIPT.fix,
+        raise self.ctx.fail_with_fix(
+            codes.NOT_TVMSCRIPT, f"{ast.unparse(node).splitlines()[0][:60]!r} is Python, not TVMScript", node
         )
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
@@ -380,13 +378,9 @@ class _ModuleReader:
                 raise self.ctx.fail(codes.BAD_METADATA, "the metadata block is one string literal", node)
             read_metadata(text, self.ctx, node)
         elif called.startswith("T.") and isinstance(value, ast.Call) and not value.args:
-            self.ctx.declare(
-                name,
-                InfoReader(self.ctx, lambda _: None, lambda *_: None).dtype(  # type: ignore[arg-type]  # narrowed by type() above
-                    ast.Constant(called[2:], **_place(value))
-                )
-                or INT64,
-            )
+            element = ast.copy_location(ast.Constant(called[2:]), value)
+            reader = InfoReader(self.ctx, lambda _: None, PrimVar)
+            self.ctx.declare(name, reader.dtype(element) or INT64)
         else:
             self._foreign(node)
 
@@ -455,7 +449,7 @@ class _ModuleReader:
                 self.global_infos = entries
                 self.ctx.has_places = True
         else:
-            self._foreign(ast.Expr(node, **_place(node)))
+            self._foreign(ast.copy_location(ast.Expr(node), node))
 
     def _check_devices(self, node: ast.Call) -> None:
         """Report devices that are no target, number and memory scope."""
@@ -469,11 +463,8 @@ class _ModuleReader:
 
     def _member(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> None:
         if not decorators:
-            raise self.ctx.fail(
-                codes.NOT_TVMSCRIPT,
-                f"function {node.name!r} has no @R.function or @T.prim_func",
-                node,
-                help=codes.NOT_TVMSCRIPT.fix,
+            raise self.ctx.fail_with_fix(
+                codes.NOT_TVMSCRIPT, f"function {node.name!r} has no @R.function or @T.prim_func", node
             )
         if node.name in self.functions:
             self.ctx.say(codes.DUPLICATE, f"function {node.name!r} is defined twice", node)
@@ -493,11 +484,10 @@ class _ModuleReader:
         elif decorator_name in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
             self.functions[node.name] = self._opaque(node, decorators)
         else:
-            raise self.ctx.fail(
+            raise self.ctx.fail_with_fix(
                 codes.NOT_TVMSCRIPT,
                 f"decorator {decorator_name or ast.unparse(decorator)[:40]!r} is not known",
                 node,
-                help=codes.NOT_TVMSCRIPT.fix,
             )
 
     def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> Any:
@@ -512,16 +502,13 @@ class _ModuleReader:
         known = kernels.get(key) if kernels is not None else None
         if known is not None:
             return known
-        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+        for keyword in keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if not isinstance(value, int):
                 text = f"TVM takes True or False for {keyword.arg}"
                 self.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=f"write {keyword.arg}=True")
-        options = (
-            {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
-            if isinstance(decorator, ast.Call)
-            else {}
-        )
+        options = {k.arg: k.value.value for k in keywords if isinstance(k.value, ast.Constant)}
         before = len(self.ctx.report.items)
         found = parse_prim_func(
             node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name
@@ -547,15 +534,6 @@ class _ModuleReader:
         others = "".join([f"@{ast.unparse(item)}\n" for item in decorators[1:]])
         first = ast.unparse(decorators[0])
         return OpaqueFunction(Verbatim(others + text), first, EMPTY, None, self.ctx.span(node))
-
-
-def _place(node: ast.expr) -> dict[str, Any]:
-    return {
-        "lineno": node.lineno,
-        "col_offset": node.col_offset,
-        "end_lineno": node.end_lineno,
-        "end_col_offset": node.end_col_offset,
-    }
 
 
 def _is_one(node: ast.expr, kinds: tuple[type, ...]) -> bool:

@@ -20,7 +20,7 @@ from relax_explorer.core.syntax.metadata_text import write_metadata
 from relax_explorer.core.syntax.names import Names, function_name, shape_name
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.printer_tir import print_prim_func
-from relax_explorer.core.syntax.printer_tir_buffer import shape_vars
+from relax_explorer.core.syntax.printer_tir_buffer import own_attrs, shape_vars
 from relax_explorer.core.tir.stmt import PrimFunc
 
 INDENT = "    "
@@ -242,7 +242,7 @@ class FunctionPrinter:
         declared, mentioned, lines = self.declared, self.text.mentioned, self.lines
         self.declared = {*declared, *mentioned, *(signature if self.text.dialect.type_vars else ())}
         self.text.mentioned, self.lines = dict.fromkeys(signature), []
-        attrs = fn.attrs.without("global_symbol") if fn.attrs.get("global_symbol") == symbol else fn.attrs
+        attrs = own_attrs(fn.attrs, symbol)
         if attrs:
             self._line(depth, f"R.func_attr({self.text.constant(attrs)})")
         if depth == 1 and _calls_globals(fn):
@@ -364,7 +364,8 @@ class FunctionPrinter:
 
     def _function(self, binding: e.VarBinding, depth: int) -> None:
         name = self.text.names(binding.var)
-        self.print(name, binding.value, "", depth)  # type: ignore[arg-type]  # the table selects by type
+        assert isinstance(binding.value, e.Function)  # the table selects by type
+        self.print(name, binding.value, "", depth)
         start = next(i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].node is binding.value)
         self.lines[start].node = binding
 

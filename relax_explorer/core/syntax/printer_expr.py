@@ -379,14 +379,6 @@ _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
 }
 
 
-def _int_text(out: ExprText, value: int) -> str:
-    return str(value)
-
-
-def _sequence_text(out: ExprText, value: tuple[Any, ...]) -> str:
-    return f"[{', '.join([_free(out, item) for item in value])}]"
-
-
 def _mapping_text(out: ExprText, value: Attrs) -> str:
     return "{" + ", ".join([f"{quoted(key)}: {_free(out, value[key])}" for key in sorted(value)]) + "}"
 
@@ -404,11 +396,11 @@ def _float_constant(out: ExprText, value: float) -> str:
 _CONSTANTS: dict[type, Callable[[ExprText, Any], str]] = {
     type(None): lambda out, value: "None",
     bool: lambda out, value: str(value),
-    int: _int_text,
+    int: lambda out, value: str(value),
     float: _float_constant,
     str: lambda out, value: quoted(value),
     Verbatim: lambda out, value: str(value),
-    tuple: _sequence_text,
+    tuple: lambda out, value: f"[{', '.join([_free(out, item) for item in value])}]",
     Attrs: _mapping_text,
     IndexMap: lambda out, value: index_maps.write(value, out._shape_var),
     DType: lambda out, value: f'"{value}"',

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.prim_text import quoted
+from relax_explorer.core.ir.substitute import is_zero
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import function_name
-from relax_explorer.core.syntax.printer_tir_buffer import BufferText, buffers_in, shape_vars, variables
+from relax_explorer.core.syntax.printer_tir_buffer import (
+    BufferText,
+    buffers_in,
+    own_attrs,
+    shape_vars,
+    variables,
+)
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, Let, pointer_type
 from relax_explorer.core.tir.stmt import Buffer
@@ -132,21 +139,14 @@ class BlockPrinter(BufferText):
         loop = self.loops.get(value) if isinstance(value, p.PrimVar) and axis.kind in _AXIS_KINDS else None
         return loop is not None and loop.extent is axis.domain.extent and loop.start is axis.domain.start
 
-    @property
+    @cached_property
     def loops(self) -> dict[p.PrimVar, t.For]:
         """The loops of the function, by variable."""
-        if not hasattr(self, "_loops"):
-            self._loops = {loop.var: loop for loop in _loops(self.fn.body)}
-        return self._loops
+        return {loop.var: loop for loop in statements(self.fn.body) if type(loop) is t.For}
 
     def _domain(self, axis: t.IterVar) -> str:
-        start, extent = axis.domain.start, axis.domain.extent
-        if isinstance(start, p.IntImm) and start.value == 0:
-            return self.text.write(extent)
-        stop: p.PrimExpr = p.Add(start, extent)
-        if isinstance(start, p.IntImm) and isinstance(extent, p.IntImm):
-            stop = p.IntImm(start.value + extent.value, extent.dtype)
-        return f"({self.text.write(start)}, {self.text.write(stop)})"
+        bounds = self.bounds(axis.domain.start, axis.domain.extent)
+        return bounds if is_zero(axis.domain.start) else f"({bounds})"
 
 
 def _lets(body: t.Stmt) -> dict[int, list[p.PrimVar]]:
@@ -170,10 +170,6 @@ def _mentioned(node: t.SBlock) -> list[Buffer]:
                     buffers[part.buffer] = None
     buffers.update(dict.fromkeys(buffers_in(node.annotations)))
     return list(buffers)
-
-
-def _loops(node: t.Stmt) -> list[t.For]:
-    return [item for item in statements(node) if type(item) is t.For]
 
 
 # -- printer tir stmt ------------------------------------------------------------------------------------------------
@@ -236,15 +232,7 @@ class StatementPrinter(BlockPrinter):
         return chain
 
     def _range(self, node: t.For) -> str:
-        zero = isinstance(node.start, p.IntImm) and node.start.value == 0
-        if zero:
-            bounds = self.text.write(node.extent)
-        else:
-            stop: p.PrimExpr = p.Add(node.start, node.extent)
-            if isinstance(node.start, p.IntImm) and isinstance(node.extent, p.IntImm):
-                with contextlib.suppress(OverflowError):  # the end of the loop may overflow its dtype
-                    stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)
-            bounds = f"{self.text.write(node.start)}, {self.text.write(stop)}"
+        bounds = self.bounds(node.start, node.extent)
         options = f", thread={quoted(node.thread)}" if node.thread is not None else ""
         options += f", annotations={self.constant(node.annotations)}" if node.annotations else ""
         options += f", step={self.text.write(node.step)}" if node.step is not None else ""
@@ -331,8 +319,7 @@ def _first_value(node: t.Stmt, after: t.Stmt | None) -> t.BufferStore | None:
 
 
 def _is_plain(loop: t.For) -> bool:
-    zero = isinstance(loop.start, p.IntImm) and loop.start.value == 0
-    return loop.kind == "serial" and zero and not loop.annotations and loop.step is None
+    return loop.kind == "serial" and is_zero(loop.start) and not loop.annotations and loop.step is None
 
 
 _STATEMENTS: dict[type, Callable[[StatementPrinter, Any, int], None]] = {
@@ -402,23 +389,20 @@ class _FunctionPrinter(StatementPrinter):
         if isinstance(param, p.PrimVar):
             self.introduced.add(param)
             return f"{self.names(param)}: {param.pointee or f'T.{param.dtype}'}"
-        if handle and self._symbolic(param):
+        if handle and variables(param):
             return f"{self._handle(param)}: T.handle"
         return f"{self.names(param)}: {self._buffer_type(param)}"
 
     def _handle(self, buffer: Buffer) -> str:
         """The name of the pointer that a match_buffer turns into `buffer`."""
         key = ("handle", buffer)
-        return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")  # type: ignore[no-any-return]  # typed by the table it comes from
-
-    def _symbolic(self, buffer: Buffer) -> bool:
-        return bool(variables(buffer))
+        return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")
 
     def _match_buffers(self) -> list[str]:
         """In the older dialect, the lines for buffers with symbolic shapes: the variables, then one match_buffer for each."""
         texts = [f"{self.names(var)} = T.{var.dtype}()" for var in shape_vars(self.fn)]
         for param in self.fn.params:
-            if isinstance(param, Buffer) and self._symbolic(param):
+            if isinstance(param, Buffer) and variables(param):
                 handle = self._handle(param)
                 texts.append(
                     f"{self.names(param)} = T.match_buffer({handle}, {self._buffer_arguments(param, False)})"
@@ -426,11 +410,7 @@ class _FunctionPrinter(StatementPrinter):
         return texts
 
     def _attrs(self, symbol: str) -> None:
-        attrs = (
-            self.fn.attrs.without("global_symbol")
-            if self.fn.attrs.get("global_symbol") == symbol
-            else self.fn.attrs
-        )
+        attrs = own_attrs(self.fn.attrs, symbol)
         if self.dialect.old and self.fn.s_tir and not _has_blocks(self.fn):
             attrs = attrs.having(
                 s_tir=True
@@ -446,12 +426,8 @@ class _FunctionPrinter(StatementPrinter):
         root = body if type(body) is t.SBlock and not body.iter_vars and body.name == "root" else None
         inner = root.body if root is not None else body
         explicit = type(inner) is t.SBlock and not inner.iter_vars
-        if explicit or (
-            root is not None
-            and (
-                root.reads is not None or root.writes is not None or root.init is not None or root.annotations
-            )
-        ):
+        stated = () if root is None else (root.reads, root.writes, root.init, root.annotations or None)
+        if explicit or any(part is not None for part in stated):
             self.statement(root if root is not None else body, 1)
             return
         if root is not None or _has_blocks(self.fn):

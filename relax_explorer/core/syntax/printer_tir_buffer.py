@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT32, INT64
 from relax_explorer.core.ir.prim_text import Named, PrimText, quoted
+from relax_explorer.core.ir.substitute import is_zero
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir import stmt as t
@@ -41,6 +43,21 @@ def buffers_in(value: Any) -> list[Buffer]:
     return [buffer for item in items for buffer in buffers_in(item)]
 
 
+def end_of(start: p.PrimExpr, extent: p.PrimExpr) -> p.PrimExpr:
+    """The end of a range, as a number if its start and extent are numbers."""
+    if is_zero(start):
+        return extent
+    if isinstance(start, p.IntImm) and isinstance(extent, p.IntImm):
+        with contextlib.suppress(OverflowError):  # the end may overflow its dtype
+            return p.IntImm(start.value + extent.value, extent.dtype)
+    return p.Add(start, extent)
+
+
+def own_attrs(attrs: Attrs, symbol: str) -> Attrs:
+    """The attributes of a function, without a symbol that its name implies."""
+    return attrs.without("global_symbol") if attrs.get("global_symbol") == symbol else attrs
+
+
 def _older_key(key: str) -> str:
     return key.replace("tirx.", "tir.", 1) if key.startswith("tirx.") else key
 
@@ -52,7 +69,7 @@ class BufferText:
         self, fn: t.PrimFunc, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str]
     ) -> None:
         self.fn, self.dialect, self.chosen = fn, dialect, chosen
-        self.names: Any = Names()
+        self.names = Names()
         for var, text in chosen.items():
             self.names.fix(var, text)
         fresh = Names((*taken, *chosen.values()))
@@ -66,7 +83,7 @@ class BufferText:
     def _name(self, var: Named) -> str:
         if type(var) is p.PrimVar and not self.names.known(var):
             self.free[var] = None
-        return self.names(var)  # type: ignore[no-any-return]  # typed by the table it comes from
+        return self.names(var)
 
     def _buffer_type(self, buffer: Buffer) -> str:
         return f"T.Buffer({self._buffer_arguments(buffer, True)})"
@@ -118,6 +135,11 @@ class BufferText:
         plain = isinstance(dim, (p.IntImm, p.PrimVar)) or dim.dtype is not INT64
         return text if plain and not new else quoted(text)
 
+    def bounds(self, start: p.PrimExpr, extent: p.PrimExpr) -> str:
+        """`stop`, or `start, stop`."""
+        stop = self.text.write(end_of(start, extent))
+        return stop if is_zero(start) else f"{self.text.write(start)}, {stop}"
+
     def _region(self, region: BufferRegion) -> str:
         parts = []
         for span, point in zip(region.ranges, region.points, strict=True):
@@ -125,11 +147,7 @@ class BufferText:
             if point:
                 parts.append(start)
                 continue
-            zero = isinstance(span.start, p.IntImm) and span.start.value == 0
-            stop: p.PrimExpr = span.extent if zero else p.Add(span.start, span.extent)
-            if isinstance(span.start, p.IntImm) and isinstance(span.extent, p.IntImm):
-                stop = p.IntImm(span.start.value + span.extent.value, span.extent.dtype)
-            parts.append(f"{start}:{self.text.write(stop)}")
+            parts.append(f"{start}:{self.text.write(end_of(span.start, span.extent))}")
         source = ".source" if region.buffer.is_scalar else ""
         return f"{self.names(region.buffer)}{source}[{', '.join(parts) or '()'}]"
 
@@ -137,11 +155,8 @@ class BufferText:
         """A compile-time constant of an attribute."""
         if isinstance(value, Attrs):
             rename = _older_key if self.dialect.old else str
-            return (
-                "{"
-                + ", ".join([f"{quoted(rename(key))}: {self.constant(value[key])}" for key in sorted(value)])
-                + "}"
-            )
+            entries = [f"{quoted(rename(key))}: {self.constant(value[key])}" for key in sorted(value)]
+            return f"{{{', '.join(entries)}}}"
         if isinstance(value, tuple):
             return f"[{', '.join([self.constant(item) for item in value])}]"
         if isinstance(value, Verbatim):

@@ -12,9 +12,9 @@ import keyword
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
 from relax_explorer.core.source import Source, Span
@@ -76,6 +76,35 @@ def dtype_of_prefix(name: str) -> DType | None:
         return dtype(name[2:])
     except ValueError:
         return None
+
+
+NO_LITERAL: Any = object()
+
+
+def plain_constant(node: ast.expr, inner: Callable[[ast.expr], Any]) -> Any:
+    """The value of a literal: a number, a text, None, or a list whose items `inner` reads. NO_LITERAL for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
+        return node.value
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return tuple([inner(item) for item in node.elts])
+    operand = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else None
+    if isinstance(operand, ast.Constant) and isinstance(operand.value, (int, float)):
+        return -operand.value
+    odd = odd_float(node)
+    return NO_LITERAL if odd is None else odd
+
+
+def elements(node: ast.expr) -> list[ast.expr]:
+    """The items of a tuple or list, or the expression itself."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+
+
+def placed_tree(node: ast.Constant) -> ast.expr:
+    """The expression in a text, at the place of the text. Raises ValueError if it holds none."""
+    inner = expression_tree(str(node.value))
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return inner
 
 
 def odd_float(node: ast.expr) -> float | None:

@@ -43,7 +43,7 @@ _CALL_TIR_OF_TWO_NAMES = "relax.dist.call_tir"
 def _operator(node: Node) -> e.OpRef:
     name = node.text()
     if not all(map(str.isidentifier, name.split("."))):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} is no name of an operator: {name[:40]!r}")
+        raise Damaged(f"{node.described} is no name of an operator: {name[:40]!r}")
     return e.op_ref(name)
 
 
@@ -62,18 +62,6 @@ def _constant(node: Node) -> e.Expr:
     info = node.optional("ty", s.StructInfo)
     is_spread = isinstance(info, s.TensorStructInfo) and info.vdevice is not None
     return e.Constant(value, info if is_spread else s.constant_info(value))
-
-
-def _shape(node: Node) -> e.ShapeExpr:
-    return e.ShapeExpr(node.prims("values"))
-
-
-def _tuple(node: Node) -> e.Tuple:
-    return e.Tuple(node.exprs("fields"))
-
-
-def _field(node: Node) -> e.TupleGetItem:
-    return e.TupleGetItem(node.expr("tuple_value"), node.plain("index", int))
 
 
 def _call(node: Node) -> e.Expr | p.PrimExpr:
@@ -127,7 +115,7 @@ def _check_arguments(node: Node, name: str, count: int) -> None:
     if op is not None and not op.variadic and name not in _CALLS:
         least, most = sum([q.required for q in op.operands]), len(op.operands)
     if not least <= count <= most:
-        raise Damaged(f"{node.decoded.graph.described(node.number)} calls {name} with {count} arguments")
+        raise Damaged(f"{node.described} calls {name} with {count} arguments")
 
 
 def _is_of_prim_func(node: Node) -> bool:
@@ -240,11 +228,11 @@ def _says_result(graph: Graph, value: int) -> bool:
 READERS: dict[str, Callable[[Node], Any]] = {
     "ir.Op": _operator,
     "ir.Call": _call,
-    "ir.Tuple": _tuple,
-    "ir.TupleGetItem": _field,
+    "ir.Tuple": lambda node: e.Tuple(node.exprs("fields")),
+    "ir.TupleGetItem": lambda node: e.TupleGetItem(node.expr("tuple_value"), node.plain("index", int)),
     "ir.GenericConst": _constant,
     "relax.expr.ExternFunc": _extern,
-    "relax.expr.ShapeExpr": _shape,
+    "relax.expr.ShapeExpr": lambda node: e.ShapeExpr(node.prims("values")),
     "relax.expr.If": _if,
     "relax.expr.VarBinding": _binding,
     "relax.expr.MatchCast": _match_cast,
@@ -335,7 +323,7 @@ def _ir_module(node: Node) -> IRModule:
         if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
             raise node.wrong("functions", "a map of functions", function)
         if key.name in functions:
-            raise Damaged(f"{node.decoded.graph.described(node.number)} has two functions named {key.name!r}")
+            raise Damaged(f"{node.described} has two functions named {key.name!r}")
         functions[key.name] = _named(node.sole(function), key.name)
     printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")

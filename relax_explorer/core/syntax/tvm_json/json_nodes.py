@@ -342,17 +342,28 @@ class Node:
             self._fields = self.decoded.graph.fields(self.number)
         return self._fields
 
+    @property
+    def described(self) -> str:
+        """The number and the class, for messages."""
+        return self.decoded.graph.described(self.number)
+
     def wrong(self, name: str, needed: str, found: object) -> Damaged:
         """The problem of a field of another kind."""
-        where = self.decoded.graph.described(self.number)
         kind = "nothing" if found is None else type(found).__name__
-        return Damaged(f"{name!r} of {where} must be {needed}, not {kind}")
+        return Damaged(f"{name!r} of {self.described} must be {needed}, not {kind}")
+
+    def _as(self, read: Callable[[object], T | None], name: str, value: object, needed: str) -> T:
+        """A value of a field as `read` takes it."""
+        found = read(value)
+        if found is None:
+            raise self.wrong(name, needed, value)
+        return found
 
     def operand(self, name: str) -> int:
         """The number of the node in a field."""
         if name not in self.fields:
             raise self.wrong(name, "there", None)
-        return self.decoded.graph.checked(self.fields[name], self.decoded.graph.described(self.number))
+        return self.decoded.graph.checked(self.fields[name], self.described)
 
     def value(self, name: str) -> Any:
         """The value in a field."""
@@ -388,11 +399,7 @@ class Node:
 
     def prim(self, name: str) -> p.PrimExpr:
         """The scalar in a field."""
-        value = self.value(name)
-        scalar = self.decoded.scalar(value)
-        if scalar is None:
-            raise self.wrong(name, "a scalar", value)
-        return scalar
+        return self._as(self.decoded.scalar, name, self.value(name), "a scalar")
 
     def condition(self, name: str) -> p.PrimExpr:
         """The bool in a field."""
@@ -403,31 +410,20 @@ class Node:
 
     def prims(self, name: str) -> tuple[p.PrimExpr, ...]:
         """The scalars of an array in a field."""
-        return tuple([self._scalar(name, value) for value in self.of(name, tuple)])
+        read = self.decoded.scalar
+        return tuple([self._as(read, name, value, "a list of scalars") for value in self.of(name, tuple)])
 
     def integers(self, name: str) -> tuple[p.PrimExpr, ...]:
         """The indices or lengths of an array in a field."""
         found = self.prims(name)
         for value in found:
             if not value.dtype.is_int and value.dtype.with_lanes(1) is not BOOL:
-                raise Damaged(
-                    f"{name!r} of {self.decoded.graph.described(self.number)} holds a {value.dtype}"
-                )
+                raise Damaged(f"{name!r} of {self.described} holds a {value.dtype}")
         return found
-
-    def _scalar(self, name: str, value: object) -> p.PrimExpr:
-        scalar = self.decoded.scalar(value)
-        if scalar is None:
-            raise self.wrong(name, "a list of scalars", value)
-        return scalar
 
     def expr(self, name: str) -> e.Expr:
         """The Relax expression in a field."""
-        value = self.value(name)
-        found = self.decoded.expr(value)
-        if found is None:
-            raise self.wrong(name, "an expression", value)
-        return found
+        return self._as(self.decoded.expr, name, self.value(name), "an expression")
 
     def bound(self, name: str) -> e.Expr:
         """The value of a binding in a field, which may be a function or a branch."""
@@ -437,34 +433,27 @@ class Node:
     def sole(self, value: T) -> T:
         """A part that may stand in one place only, since it binds variables."""
         if id(value) in self.decoded.placed:
-            raise Damaged(
-                f"{self.decoded.graph.described(self.number)} shares a {type(value).__name__} with another node"
-            )
+            raise Damaged(f"{self.described} shares a {type(value).__name__} with another node")
         self.decoded.placed.add(id(value))
         return value
 
     def text(self) -> str:
         """The content of a node that is a text."""
         if not isinstance(self.raw, str):
-            raise Damaged(f"{self.decoded.graph.described(self.number)} is not a text")
+            raise Damaged(f"{self.described} is not a text")
         return self.raw
 
     def name(self, name: str) -> str:
         """The name in a field. A text can't hold every name."""
         value = self.of(name, str)
         if not value.isprintable() or len(value) > _LONGEST_NAME:
-            raise Damaged(f"{name!r} of {self.decoded.graph.described(self.number)} is not a name")
+            raise Damaged(f"{name!r} of {self.described} is not a name")
         return value
 
     def exprs(self, name: str) -> tuple[e.Expr, ...]:
         """The Relax expressions of an array in a field."""
-        found: list[e.Expr] = []
-        for value in self.of(name, tuple):
-            item = self.decoded.expr(value)
-            if item is None:
-                raise self.wrong(name, "a list of expressions", value)
-            found.append(item)
-        return tuple(found)
+        read = self.decoded.expr
+        return tuple([self._as(read, name, value, "a list of expressions") for value in self.of(name, tuple)])
 
     def dtype(self, name: str = "ty") -> DType:
         """The element type of the type in a field."""

@@ -61,31 +61,13 @@ def _float(node: Node) -> p.PrimExpr:
 def _pair(node: Node) -> tuple[p.PrimExpr, p.PrimExpr]:
     a, b = node.prim("a"), node.prim("b")
     if a.dtype is not b.dtype and HANDLE not in (a.dtype, b.dtype):
-        raise Damaged(
-            f"the operands of {node.decoded.graph.described(node.number)} are {a.dtype} and {b.dtype}"
-        )
+        raise Damaged(f"the operands of {node.described} are {a.dtype} and {b.dtype}")
     return a, b
-
-
-def _binary(node: Node) -> p.PrimExpr:
-    return _BINARY[node.kind](*_pair(node))
 
 
 def _shift(node: Node) -> p.PrimExpr:
     a, b = _pair(node)
     return p.PrimCall(_SHIFTS[node.kind], (a, b), a.dtype)
-
-
-def _not(node: Node) -> p.PrimExpr:
-    return p.Not(node.condition("a"))
-
-
-def _bitwise_not(node: Node) -> p.PrimExpr:
-    return p.PrimCall("bitwise_not", (node.prim("a"),), node.dtype())
-
-
-def _cast(node: Node) -> p.PrimExpr:
-    return p.Cast(node.dtype(), node.prim("value"))
 
 
 def _select(node: Node) -> p.PrimExpr:
@@ -102,16 +84,8 @@ def _lanes(node: Node) -> int:
     return lanes.value
 
 
-def _ramp(node: Node) -> p.PrimExpr:
-    return Ramp(node.prim("base"), node.prim("stride"), _lanes(node))
-
-
 def _broadcast(node: Node) -> p.PrimExpr:
     return p.PrimCall("Broadcast", (node.prim("value"), p.IntImm(_lanes(node), INT32)), node.dtype())
-
-
-def _let(node: Node) -> p.PrimExpr:
-    return Let(node.of("var", p.PrimVar), node.prim("value"), node.prim("body"))
 
 
 def _load(node: Node) -> p.PrimExpr:
@@ -122,7 +96,7 @@ def _load(node: Node) -> p.PrimExpr:
 def _checked(node: Node, buffer: Buffer, indices: tuple[_Index, ...]) -> tuple[_Index, ...]:
     if len(indices) != len(buffer.shape):
         raise Damaged(
-            f"{node.decoded.graph.described(node.number)} has {len(indices)} indices, but {buffer.name!r} has {len(buffer.shape)} dimensions"
+            f"{node.described} has {len(indices)} indices, but {buffer.name!r} has {len(buffer.shape)} dimensions"
         )
     return indices
 
@@ -136,10 +110,6 @@ def _region(node: Node) -> BufferRegion:
         for part, point in zip(ranges, points, strict=True)
     ]
     return BufferRegion(buffer, tuple(shown), points)
-
-
-def _range(node: Node) -> Range:
-    return Range(node.prim("min"), node.prim("extent"))
 
 
 def prim_call(node: Node, name: str) -> p.PrimExpr:
@@ -176,18 +146,18 @@ SCALAR_READERS: dict[str, Callable[[Node], Any]] = {
     "ir.IntImm": _integer,
     "ir.FloatImm": _float,
     "ir.StringImm": lambda node: p.PrimString(node.of("value", str)),
-    **dict.fromkeys(_BINARY, _binary),
+    **dict.fromkeys(_BINARY, lambda node: _BINARY[node.kind](*_pair(node))),
     **dict.fromkeys(_SHIFTS, _shift),
-    "prim.Not": _not,
-    "prim.BitwiseNot": _bitwise_not,
-    "prim.Cast": _cast,
+    "prim.Not": lambda node: p.Not(node.condition("a")),
+    "prim.BitwiseNot": lambda node: p.PrimCall("bitwise_not", (node.prim("a"),), node.dtype()),
+    "prim.Cast": lambda node: p.Cast(node.dtype(), node.prim("value")),
     "prim.Select": _select,
-    "prim.Ramp": _ramp,
+    "prim.Ramp": lambda node: Ramp(node.prim("base"), node.prim("stride"), _lanes(node)),
     "prim.Broadcast": _broadcast,
-    "prim.Let": _let,
+    "prim.Let": lambda node: Let(node.of("var", p.PrimVar), node.prim("value"), node.prim("body")),
     "ir.TensorLoad": _load,
     "ir.TensorRegion": _region,
-    "ir.Range": _range,
+    "ir.Range": lambda node: Range(node.prim("min"), node.prim("extent")),
 }
 
 
@@ -217,7 +187,7 @@ def _sequence(node: Node) -> t.Stmt:
 def _store(node: Node) -> t.Stmt:
     buffer, indices = node.of("buffer", Buffer), node.integers("indices")
     if len(indices) != len(buffer.shape):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} has {len(indices)} indices")
+        raise Damaged(f"{node.described} has {len(indices)} indices")
     return t.BufferStore(buffer, indices, node.prim("value"))
 
 
@@ -270,38 +240,17 @@ def _block(node: Node) -> Block:
 
 def _realize(node: Node) -> t.Stmt:
     """A block with the values of its axes."""
-    block, values, predicate = (
-        node.of("block", Block).block,
-        node.prims("iter_values"),
-        node.condition("predicate"),
-    )
+    block, values = node.of("block", Block).block, node.prims("iter_values")
+    predicate = node.condition("predicate")
     if len(values) != len(block.iter_vars):
-        raise Damaged(
-            f"{node.decoded.graph.described(node.number)} has {len(values)} values for {len(block.iter_vars)} axes"
-        )
+        raise Damaged(f"{node.described} has {len(values)} values for {len(block.iter_vars)} axes")
     always = isinstance(predicate, p.IntImm) and predicate.value == 1
     return replace(block, iter_values=values, predicate=None if always else predicate)
 
 
-def _match(node: Node) -> t.MatchBufferRegion:
-    return t.MatchBufferRegion(node.of("buffer", Buffer), node.of("source", BufferRegion))
-
-
-def _alloc(node: Node) -> t.Stmt:
-    return t.AllocBuffer(node.of("buffer", Buffer), "alloc_buffer")
-
-
-def _declare(node: Node) -> t.Stmt:
-    return t.AllocBuffer(node.of("buffer", Buffer), "decl_buffer")
-
-
 def _attr(node: Node) -> t.Stmt:
-    subject, key, value, body = (
-        node.value("node"),
-        node.of("attr_key", str),
-        node.prim("value"),
-        node.of("body", t.Stmt),
-    )
+    subject, key = node.value("node"), node.of("attr_key", str)
+    value, body = node.prim("value"), node.of("body", t.Stmt)
     if isinstance(subject, IterVar) and key in ("thread_extent", "virtual_thread"):
         return t.AttrStmt((subject.var, p.PrimString(subject.thread)), "launch_thread", value, body)
     if isinstance(subject, Buffer):
@@ -326,20 +275,6 @@ def _return(node: Node) -> t.Stmt:
     return t.Evaluate(p.PrimCall("ret", (value,), value.dtype))
 
 
-def _if(node: Node) -> t.Stmt:
-    return t.IfThenElse(
-        node.condition("condition"), node.of("then_case", t.Stmt), node.optional("else_case", t.Stmt)
-    )
-
-
-def _while(node: Node) -> t.Stmt:
-    return t.While(node.condition("condition"), node.of("body", t.Stmt))
-
-
-def _bind(node: Node) -> t.Stmt:
-    return t.LetStmt(node.of("var", p.PrimVar), node.prim("value"))
-
-
 def _prim_func(node: Node) -> t.PrimFunc:
     params = node.of("params", tuple)
     for param in params:
@@ -348,13 +283,8 @@ def _prim_func(node: Node) -> t.PrimFunc:
     attrs, body = node.optional("attrs", Attrs) or EMPTY, node.of("body", t.Stmt)
     ret = node.optional("ret_type", s.StructInfo)
     s_tir = bool(attrs.get("s_tir")) or any(type(stmt) is t.SBlock for stmt in statements(body))
-    return t.PrimFunc(
-        params,
-        _without_root(body),
-        None if ret is None or ret is s.VOID else ret,
-        attrs.without("s_tir"),
-        s_tir,
-    )
+    returned = None if ret is s.VOID else ret
+    return t.PrimFunc(params, _without_root(body), returned, attrs.without("s_tir"), s_tir)
 
 
 def _without_root(body: t.Stmt) -> t.Stmt:
@@ -366,11 +296,9 @@ def _without_root(body: t.Stmt) -> t.Stmt:
         return body
     if type(body.body) is t.SBlock and not body.body.iter_vars:
         return body
-    return (
-        t.SBlock("root", (), (), body.body, alloc_buffers=body.alloc_buffers)
-        if body.alloc_buffers
-        else body.body
-    )
+    if not body.alloc_buffers:
+        return body.body
+    return t.SBlock("root", (), (), body.body, alloc_buffers=body.alloc_buffers)
 
 
 READERS: dict[str, Callable[[Node], Any]] = {
@@ -380,15 +308,19 @@ READERS: dict[str, Callable[[Node], Any]] = {
     "tirx.IterVar": _iter_var,
     "s_tir.SBlock": _block,
     "s_tir.SBlockRealize": _realize,
-    "s_tir.MatchBufferRegion": _match,
-    "tirx.AllocBuffer": _alloc,
-    "tirx.DeclBuffer": _declare,
+    "s_tir.MatchBufferRegion": lambda node: t.MatchBufferRegion(
+        node.of("buffer", Buffer), node.of("source", BufferRegion)
+    ),
+    "tirx.AllocBuffer": lambda node: t.AllocBuffer(node.of("buffer", Buffer), "alloc_buffer"),
+    "tirx.DeclBuffer": lambda node: t.AllocBuffer(node.of("buffer", Buffer), "decl_buffer"),
     "tirx.AttrStmt": _attr,
     "tirx.AssertStmt": _assert,
     "tirx.Return": _return,
-    "tirx.IfThenElse": _if,
-    "tirx.While": _while,
-    "tirx.Bind": _bind,
+    "tirx.IfThenElse": lambda node: t.IfThenElse(
+        node.condition("condition"), node.of("then_case", t.Stmt), node.optional("else_case", t.Stmt)
+    ),
+    "tirx.While": lambda node: t.While(node.condition("condition"), node.of("body", t.Stmt)),
+    "tirx.Bind": lambda node: t.LetStmt(node.of("var", p.PrimVar), node.prim("value")),
     "tirx.Evaluate": lambda node: t.Evaluate(node.prim("value")),
     "tirx.Break": lambda node: t.Evaluate(p.PrimCall("break_loop", (), INT32)),
     "tirx.Continue": lambda node: t.Evaluate(p.PrimCall("continue_loop", (), INT32)),

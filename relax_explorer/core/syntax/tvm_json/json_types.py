@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -208,7 +207,7 @@ def _tensor(node: Node) -> s.StructInfo:
         shape = shape.values
     elif shape is not None and not isinstance(shape, e.Var):
         raise node.wrong("shape", "a shape", shape)
-    element = None if node.value("dtype") is None else node.value("dtype")
+    element = node.value("dtype")
     known = element.dtype if isinstance(element, s.PrimStructInfo) else None
     device = None if node.value("vdevice") is None else VDevice.read(node.of("vdevice", Device).name)
     return s.TensorStructInfo(shape, known, node.plain("ndim", int), device)
@@ -229,16 +228,8 @@ def _distributed(node: Node) -> s.StructInfo:
     return s.TensorStructInfo(tensor.shape, tensor.dtype, tensor.ndim, place)
 
 
-def _placement(node: Node) -> str:
-    return ", ".join(node.several("dim_specs", str))
-
-
 def _placement_spec(node: Node) -> str:
     return f"S[{node.plain('axis', int)}]" if node.plain("kind", int) == 0 else "R"
-
-
-def _tuple(node: Node) -> s.StructInfo:
-    return s.TupleStructInfo(node.several("fields", s.StructInfo))
 
 
 def _function(node: Node) -> s.StructInfo:
@@ -309,13 +300,8 @@ def written(value: object) -> str:
         entries = sorted(value.items(), key=lambda entry: str(entry[0]))
         return "{" + ", ".join([f"{key!r}: {written(item)}" for key, item in entries]) + "}"
     if isinstance(value, p.PrimExpr):
-        return (
-            str(value.value)
-            if isinstance(value, p.IntImm)
-            else f"T.{value}"
-            if isinstance(value, p.FloatImm)
-            else str(value)
-        )
+        text = str(value.value if isinstance(value, p.IntImm) else value)
+        return f"T.{text}" if isinstance(value, p.FloatImm) else text
     return repr(value)
 
 
@@ -330,9 +316,7 @@ def _layout(node: Node) -> None:
         or node.value("offset")
         or any(axis != "m" for axis in node.several("shard", str))
     ):
-        raise Damaged(
-            f"{node.decoded.graph.described(node.number)} is a layout for one device, which this reader does not know"
-        )
+        raise Damaged(f"{node.described} is a layout for one device, which this reader does not know")
 
 
 def _text(node: Node) -> str:
@@ -342,7 +326,7 @@ def _text(node: Node) -> str:
 READERS = {
     "ir.PrimType": _prim_type,
     "ir.PointerType": _pointer,
-    "ir.TupleType": _tuple,
+    "ir.TupleType": lambda node: s.TupleStructInfo(node.several("fields", s.StructInfo)),
     "ir.FuncType": _old_function,
     "ir.StringType": lambda node: s.OBJECT,
     "ir.OpaqueType": lambda node: s.OBJECT,
@@ -352,7 +336,7 @@ READERS = {
     "relax.DTensorType": _distributed,
     "relax.FuncType": _function,
     "relax.PackedFuncType": lambda node: s.FuncStructInfo(None, s.OBJECT, False),
-    "relax.distributed.Placement": _placement,
+    "relax.distributed.Placement": lambda node: ", ".join(node.several("dim_specs", str)),
     "relax.distributed.PlacementSpec": _placement_spec,
     "relax.distributed.Sharding": _placement_spec,
     "tirx.BufferType": _buffer_type,
@@ -379,7 +363,7 @@ def _constant(node: Node) -> object:
     wanted: type = {"int": int, "bool": bool, "float": float, "ffi.String": str}[node.kind]
     value = float(node.raw) if wanted is float and type(node.raw) is int else node.raw
     if type(value) is not wanted:
-        raise Damaged(f"{node.decoded.graph.described(node.number)} holds a {type(node.raw).__name__}")
+        raise Damaged(f"{node.described} holds a {type(node.raw).__name__}")
     return value
 
 
@@ -391,34 +375,31 @@ def _array(node: Node) -> tuple[Any, ...]:
 def _map(node: Node) -> dict[Any, Any]:
     items = _array(node)
     if len(items) % 2:
-        raise Damaged(f"{node.decoded.graph.described(node.number)} has a key without a value")
+        raise Damaged(f"{node.described} has a key without a value")
     pairs = list(zip(items[::2], items[1::2], strict=True))
     if any(isinstance(key, (tuple, dict)) for key, _ in pairs):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} has a list as a key")
+        raise Damaged(f"{node.described} has a list as a key")
     return dict(pairs)
 
 
 def _large(node: Node) -> int:
-    return int(node.raw) if isinstance(node.raw, str) and len(node.raw) < 100 else _not_a(node, "number")
-
-
-def _not_a(node: Node, what: str) -> int:
-    raise Damaged(f"{node.decoded.graph.described(node.number)} is not a {what}")
+    if not isinstance(node.raw, str) or len(node.raw) >= 100:
+        raise Damaged(f"{node.described} is not a number")
+    return int(node.raw)
 
 
 def _shape_constant(node: Node) -> tuple[int, ...]:
     items = node.raw
     if not isinstance(items, list) or not all(type(item) is int for item in items):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} is not a list of numbers")
+        raise Damaged(f"{node.described} is not a list of numbers")
     return tuple(items)
 
 
 def _tensor_constant(node: Node) -> np.ndarray[Any, Any]:
     try:
         return tensor_from_text(str(node.raw))
-    except (ValueError, KeyError, TypeError, struct.error, binascii.Error) as error:
-        described = node.decoded.graph.described(node.number)
-        raise Damaged(f"the tensor of {described} is damaged: {str(error)[:80]}") from None
+    except (ValueError, KeyError, TypeError, struct.error) as error:
+        raise Damaged(f"the tensor of {node.described} is damaged: {str(error)[:80]}") from None
 
 
 def constant(value: object, bare: DType = INT64) -> Any:
