@@ -98,7 +98,7 @@ class Numbers(TypedDict, total=False):
     count_include_pad: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Window:
     """The windows along one axis."""
 
