@@ -88,8 +88,8 @@ def positions_along(indices: Array, shape: Sequence[int], axis: int) -> tuple[Ar
 class GatherNd(Op, name="relax.gather_nd"):
     """The elements, or slices, of data at rows of indices, one index for each of its first axes.
 
-        Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; a
-    A negative index counts from the end; an
+    Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; the run
+    stops at an index out of bounds.
     """
 
     source = "ONNX GatherND"
