@@ -7,32 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
-from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
+from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, LazyRows, Place, around
 from relax_explorer.viz.visible import character_columns, columns, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
 
 
-class MadeRows(Sequence[Row]):
+class MadeRows(LazyRows[Row]):
     """Many rows, of which few are seen. A class that extends it tells how many there are, and makes one."""
 
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
 
-    @overload
-    def __getitem__(self, number: int) -> Row: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Row]: ...
-    def __getitem__(self, number: int | slice) -> Row | list[Row]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
+    def row(self, number: int) -> Row:
+        """The row of a number, made once."""
         row = self._rows.get(number)
         if row is None:
             row = self._rows[number] = self._made(number)

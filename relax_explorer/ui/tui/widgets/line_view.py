@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import groupby
-from typing import Any, overload
+from typing import Any
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -22,6 +22,7 @@ from textual.strip import Strip
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, Framed, QuickBar, RowChosen
 from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.table_folds import LazyRows
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible
 
@@ -132,7 +133,7 @@ def text_lines(lines: Sequence[str]) -> list[Row]:
     return [Row(line, pieces=(("text", line),)) for line in lines]
 
 
-class TextRows(Sequence[Row]):
+class TextRows(LazyRows[Row]):
     """The lines of a program that is being read, each made when it is drawn. The node of a line is its number in the text."""
 
     def __init__(self, text: str) -> None:
@@ -141,14 +142,9 @@ class TextRows(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._lines)
 
-    @overload
-    def __getitem__(self, line: int) -> Row: ...
-    @overload
-    def __getitem__(self, line: slice) -> list[Row]: ...
-    def __getitem__(self, line: int | slice) -> Row | list[Row]:
-        if isinstance(line, slice):
-            return [self[n] for n in range(*line.indices(len(self)))]
-        return Row(self._lines[line], node=line + 1)
+    def row(self, number: int) -> Row:
+        """The row of a line."""
+        return Row(self._lines[number], node=number + 1)
 
 
 def _are_alike(old: tuple[bool, Row | None], new: tuple[bool, Row | None]) -> bool:
