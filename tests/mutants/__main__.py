@@ -18,6 +18,7 @@ TESTS = {
     "build": ("tests/check", "tests/passes"),
     "check": ("tests/check", "tests/passes/test_errors_stay.py", "tests/passes/test_inplace_calls.py"),
     "passes": ("tests/passes", "tests/mutants/few_programs.py"),
+    "phases": ("tests/check", "tests/passes"),
     "exec": ("tests/exec", "tests/debug", "tests/tir", "tests/viz/test_heat.py"),
     "shapes": (
         "tests/shapes", "tests/session/test_notation_files.py", "tests/cli/test_shapes.py", "tests/passes/test_machine_checks.py",

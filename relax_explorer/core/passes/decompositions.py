@@ -186,7 +186,7 @@ _INFERENCE_PARTS = {
     "relax.nn.batch_norm": batch_norm,
     "relax.tensor_to_shape": tensor_to_shape,
 }
-_AS_TVM = {**_INFERENCE_PARTS, "relax.tensor_to_shape": tensor_to_any_shape}
+_INFERENCE_PARTS_OF_TVM = {**_INFERENCE_PARTS, "relax.tensor_to_shape": tensor_to_any_shape}
 
 
 @function_pass(
@@ -211,7 +211,7 @@ def decompose_ops_for_inference(
     if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
         at.waived.add(NO_TENSOR_TO_SHAPE)
         return fn
-    return decomposed(fn, at, _AS_TVM if at.as_tvm else _INFERENCE_PARTS)
+    return decomposed(fn, at, _INFERENCE_PARTS_OF_TVM if at.as_tvm else _INFERENCE_PARTS)
 
 
 # -- decompose ops for training --------------------------------------------------------------------------------------
@@ -223,6 +223,7 @@ _TRAINING_PARTS = {
     "relax.nn.layer_norm": layer_norm,
     "relax.tensor_to_shape": tensor_to_shape,
 }
+_TRAINING_PARTS_OF_TVM = {**_TRAINING_PARTS, "relax.tensor_to_shape": tensor_to_any_shape}
 
 
 @function_pass(
@@ -248,4 +249,4 @@ def decompose_ops_for_training(
     if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
         at.waived.add(NO_TENSOR_TO_SHAPE)
         return fn
-    return decomposed(fn, at, _AS_TVM if at.as_tvm else _TRAINING_PARTS)
+    return decomposed(fn, at, _TRAINING_PARTS_OF_TVM if at.as_tvm else _TRAINING_PARTS)
