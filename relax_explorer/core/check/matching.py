@@ -1,4 +1,4 @@
-"""Match shape variables: a dimension that is a lone variable binds it, and another StructInfo gives it a value."""
+"""Shape variables in StructInfo: matched with another StructInfo, erased at the end of their scope, and held by variables of shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CombineParallelMatmul: multiply one tensor with several matrices in one product."""
+"""Products: of one tensor with several matrices in one (CombineParallelMatmul), and with a transposed one (FuseTransposeMatmul)."""
 
 from __future__ import annotations
 

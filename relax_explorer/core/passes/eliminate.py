@@ -1,4 +1,4 @@
-"""DeadCodeElimination: drop unread bindings and uncalled private functions."""
+"""Bindings that go: those that nothing reads (DeadCodeElimination), and those that compute a value again (EliminateCommonSubexpr)."""
 
 from __future__ import annotations
 

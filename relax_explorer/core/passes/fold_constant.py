@@ -1,4 +1,4 @@
-"""FoldConstant: evaluate operators and kernels on constants."""
+"""Operators on constants: evaluated (FoldConstant), and a batch norm folded into a convolution (FoldBatchnormToConv2D)."""
 
 from __future__ import annotations
 

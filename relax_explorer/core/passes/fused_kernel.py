@@ -1,4 +1,4 @@
-"""One PrimFunc for a private function of kernel calls: the bodies in sequence, with buffers for the values between."""
+"""One PrimFunc for a private function of kernel calls (FuseTIR): the bodies in sequence, with buffers for the values between."""
 
 from __future__ import annotations
 

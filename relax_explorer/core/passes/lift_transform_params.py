@@ -1,4 +1,4 @@
-"""LiftTransformParams: compute what depends on weights alone in a function of its own."""
+"""What depends on weights alone, in a function of its own (LiftTransformParams), and weights in one tuple (BundleModelParams)."""
 
 from __future__ import annotations
 

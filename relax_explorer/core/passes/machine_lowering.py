@@ -1,4 +1,4 @@
-"""CallTIRRewrite: allocate the results of kernels, and call the kernels directly."""
+"""Calls of kernels and operators for the virtual machine: CallTIRRewrite and LowerRuntimeBuiltin."""
 
 from __future__ import annotations
 

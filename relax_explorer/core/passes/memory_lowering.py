@@ -1,4 +1,4 @@
-"""LowerAllocTensor: give each tensor that memory planning left a storage of its own."""
+"""Memory: planned, allocated and freed (StaticPlanBlockMemory, LowerAllocTensor, KillAfterLastUse); and RewriteCUDAGraph."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _allocated(storage: Storage, like: e.Expr) -> e.Call:
 
 
 # -- rewrite cuda graph ----------------------------------------------------------------------------------------------
-# RewriteCUDAGraph: capture parts of a program as CUDA graphs.
+# RewriteCUDAGraph: holds the place that it has in TVM's pipelines.
 
 
 @function_pass("RewriteCUDAGraph", requires=[NORMAL_FORM])

@@ -1,4 +1,4 @@
-"""RemoveRedundantReshape: merge reshapes of reshapes, and drop those to the same shape."""
+"""Reshapes: merged and dropped (RemoveRedundantReshape), and written for the virtual machine (RewriteDataflowReshape)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ElideChecks: drop run-time checks of match_casts."""
+"""Checks of lengths: dropped (ElideChecks), dropped if they are proved (EliminateShapeChecks), and shorter lengths (SimplifyShapes)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RealizeVDevice: place parameters by the hints of devices, and copy values where a hint asks for another device."""
+"""Devices: placed by hints, with copies between them (RealizeVDevice), and moved (UpdateVDevice)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of private functions that every call proves: the lengths of the arguments decide them."""
+"""What a program says of lengths outside of StructInfo: calls of private functions, and conditions that it computes with tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activations, and two operators of training: dropout and flattening."""
+"""Activations, softmax, and two operators of training: dropout and flattening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution of signals, images and volumes."""
+"""Convolution of signals, images and volumes, and its transpose."""
 
 from __future__ import annotations
 

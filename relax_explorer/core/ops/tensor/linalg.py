@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Products of matrices, and sums of products in Einstein's notation."""
 
 from __future__ import annotations
 

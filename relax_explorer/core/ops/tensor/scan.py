@@ -1,4 +1,4 @@
-"""Running sums and products."""
+"""Running sums and products, and sums that undo a broadcast."""
 
 from __future__ import annotations
 
