@@ -360,7 +360,7 @@ def completed(op: type[Op], attrs: Attrs) -> Attrs:
     return Attrs(sorted(complete.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-def _shown_value(value: Any) -> str:
+def _shown_value(value: object) -> str:
     """A constant in TVMScript."""
     return str(list(value)) if type(value) is tuple else repr(value)
 
@@ -377,19 +377,19 @@ def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
     return ""
 
 
-def _integer(value: Any) -> bool:
+def _integer(value: object) -> bool:
     return type(value) is int
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> bool:
     return type(value) in (int, float) or isinstance(value, PrimExpr)
 
 
-def _integers(value: Any) -> bool:
+def _integers(value: object) -> bool:
     return _integer(value) or (type(value) is tuple and all(_integer(item) for item in value))
 
 
-def _near(value: Any) -> bool:
+def _near(value: object) -> bool:
     items = value if type(value) is tuple else (value,)
     return all(abs(item) <= LIMIT for item in items if type(item) is int)
 

@@ -201,7 +201,7 @@ class Inferrer:
         call.settle(self.settings)
         return True
 
-    def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:
+    def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: object) -> s.StructInfo:
         site = Site(call, op, definitions=self.definitions, places=self.places)
         site.wildcards = self.wildcards is not None
         _need_rule(site, op)

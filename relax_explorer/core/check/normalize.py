@@ -103,7 +103,7 @@ def normal_form_to_run(module: IRModule) -> IRModule:
     return normal
 
 
-def _with_sequence(fn: Any) -> Any:
+def _with_sequence(fn: object) -> Any:
     return replace(fn, body=as_sequence(fn.body)) if type(fn) is e.Function else fn
 
 
@@ -239,6 +239,6 @@ def _other_info(fn: Any) -> s.StructInfo:
     return fn.struct_info or s.FuncStructInfo(None, s.OBJECT, _is_unread(fn))
 
 
-def _is_unread(fn: Any) -> bool:
+def _is_unread(fn: object) -> bool:
     """True if a member of the module could not be read."""
     return type(fn) is e.OpaqueFunction and fn.attrs.get(e.UNREAD) is True

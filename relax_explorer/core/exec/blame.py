@@ -90,7 +90,7 @@ def holds(kind: str, value: Value) -> bool:
     return any(bool(wrong(kind, array).any()) for _, array in floats(value))
 
 
-def wrong(kind: str, array: Any) -> Any:
+def wrong(kind: str, array: object) -> Any:
     """A mask of the wrong elements of an array or a scalar."""
     numbers = np.asarray(array)
     numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float32)
@@ -275,7 +275,7 @@ def blame(
         debugger.machine.failed = failed
 
 
-def _walk(debugger: Debugger, log: _Log, kind: str, array: Any) -> Blame | None:
+def _walk(debugger: Debugger, log: _Log, kind: str, array: object) -> Blame | None:
     """Go back from step to step, each time to just after the step, where memory holds what the step saw."""
     passed_on: list[Passed] = []
     before = debugger.position
@@ -308,7 +308,7 @@ def _walk(debugger: Debugger, log: _Log, kind: str, array: Any) -> Blame | None:
         before, read = position, (step.change.frame, step.operands[source].name)
 
 
-def _is_overwritten(step: Made, array: Any) -> bool:
+def _is_overwritten(step: Made, array: object) -> bool:
     return any(step.originals[item.operand] is array for item in step.results if item.is_overwritten)
 
 
@@ -339,7 +339,7 @@ class _Log:
                     for _, array in floats(value):
                         self.written.setdefault(id(array), position)
 
-    def maker(self, array: Any, kind: str, before: int) -> int | None:
+    def maker(self, array: object, kind: str, before: int) -> int | None:
         """The last step before `before` that wrote wrong elements into an array, or else the step that made it."""
         entries: list[tuple[int, Any]] = self.overwritten.get(id(array), [])
         for position, new in reversed(entries):
@@ -359,7 +359,7 @@ class _Log:
                 return position if made(change) is not None else None
         return None
 
-    def _filler(self, array: Any, first: int, before: int) -> int:
+    def _filler(self, array: object, first: int, before: int) -> int:
         """The last step that filled memory with the contents that it had, which is not recorded; else the step `first`."""
         step = made(self.changes[first])
         for position in range(before - 1, first, -1) if step is not None and not step.results else ():
@@ -395,7 +395,7 @@ def _inputs(debugger: Debugger) -> dict[str, Value]:
     }
 
 
-def _given(debugger: Debugger, kind: str, array: Any, passed_on: tuple[Passed, ...]) -> Blame:
+def _given(debugger: Debugger, kind: str, array: object, passed_on: tuple[Passed, ...]) -> Blame:
     """The blame of a value that no step made."""
     source, name = "constant", "a constant"
     for param, value in _inputs(debugger).items():

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict, deque
-from typing import Any
 
 import numpy as np
 
@@ -224,7 +223,7 @@ def _has_effect(change: Change) -> bool:
     return bool(change.memory or change.states or change.printed or change.bound)
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: object) -> int:
     """The bytes of the arrays in a value that own their memory."""
     if isinstance(value, np.ndarray):
         return value.nbytes

@@ -386,7 +386,7 @@ class Kernel:
             text = f"a length of buffer {param.name} is {length}, which {dim.dtype} can't hold"
             raise self._fail(codes.OVERFLOW, text)
 
-    def _check(self, param: Buffer, arg: Any) -> None:
+    def _check(self, param: Buffer, arg: object) -> None:
         if not isinstance(arg, np.ndarray):
             raise self._fail(
                 codes.WRONG_INPUT, f"buffer {param.name} needs an array, this is a {type(arg).__name__}"

@@ -353,7 +353,7 @@ def _numbered(value: Value, count: int) -> tuple[Value, int]:
     return np.arange(count, count + value.size, dtype=np.float64).reshape(value.shape), count + value.size
 
 
-def _owner(operands: Sequence[Value], number: float, element: Any) -> Parts | None:
+def _owner(operands: Sequence[Value], number: float, element: object) -> Parts | None:
     """The element with a number. It must equal the element of the result, else the operator did not only move it."""
     found: Parts = []
     start = 0
@@ -371,7 +371,7 @@ def _owner(operands: Sequence[Value], number: float, element: Any) -> Parts | No
 
 
 def _reduced(
-    attrs: Mapping[str, Any], operands: Sequence[Value], result: Any, index: tuple[int, ...]
+    attrs: Mapping[str, Any], operands: Sequence[Value], result: object, index: tuple[int, ...]
 ) -> Parts | None:
     x = operands[0]
     if not isinstance(x, np.ndarray) or "axis" not in attrs:
@@ -390,7 +390,7 @@ def _axes(axis: int | Sequence[int] | None, rank: int) -> set[int]:
 
 
 def _along(
-    attrs: Mapping[str, Any], operands: Sequence[Value], result: Any, index: tuple[int, ...]
+    attrs: Mapping[str, Any], operands: Sequence[Value], result: object, index: tuple[int, ...]
 ) -> Parts | None:
     """The whole row along an axis (softmax)."""
     axes = _axes(attrs.get("axis"), len(index))
@@ -409,7 +409,7 @@ def _up_to(
 
 
 def _normalized(
-    attrs: Mapping[str, Any], operands: Sequence[Value], result: Any, index: tuple[int, ...]
+    attrs: Mapping[str, Any], operands: Sequence[Value], result: object, index: tuple[int, ...]
 ) -> Parts | None:
     """The row that is normalized, and the element of each factor (layer_norm, rms_norm)."""
     axes = _axes(attrs.get("axes"), len(index))
@@ -419,7 +419,7 @@ def _normalized(
 
 
 def _product(
-    attrs: Mapping[str, Any], operands: Sequence[Value], result: Any, index: tuple[int, ...]
+    attrs: Mapping[str, Any], operands: Sequence[Value], result: object, index: tuple[int, ...]
 ) -> Parts | None:
     """A row of the left matrix and a column of the right one."""
     left, right = operands[:2]

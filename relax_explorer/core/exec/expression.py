@@ -365,7 +365,7 @@ def _unreadable(node: ast.AST) -> Failure:
     return refused(f"{_text(node)!r} can't stand in an expression")
 
 
-def _whole(value: Any, text: str) -> int:
+def _whole(value: object, text: str) -> int:
     """An index. Raises Failure for a number that is none."""
     if isinstance(value, (int, np.integer)):
         return int(value)

@@ -186,7 +186,7 @@ class Kernels:
         tail: Sequence[Any],
         out: s.StructInfo,
         dims: Lengths,
-        place: Any,
+        place: object,
     ) -> Value:
         """The outputs of a PrimFunc. They are allocated from `out`, and passed between the arguments and `tail`."""
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
@@ -195,7 +195,7 @@ class Kernels:
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
 
 
-def allocate(info: s.StructInfo, dims: Lengths, place: Any) -> Value:
+def allocate(info: s.StructInfo, dims: Lengths, place: object) -> Value:
     """Allocate an array for a result. Raises Failure if its size is unknown or beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
         text, hint = f"a result of {info} can't be allocated", "give its shape and dtype"

@@ -120,14 +120,14 @@ class Expressions:
         self.in_index = 0  # how many indices are around the current expression
         self.hides = False  # the text reads `ones`
 
-    def name(self, node: Any) -> str:
+    def name(self, node: object) -> str:
         """The name of a variable or buffer."""
         name = self.names.get(node)
         if name is None:
             name = self.names[node] = f"{'b' if isinstance(node, Buffer) else 'v'}{len(self.names)}"
         return name
 
-    def refuse(self, what: str, place: Any = None) -> Failure:
+    def refuse(self, what: str, place: object = None) -> Failure:
         """The failure for a part without translation."""
         where = place if getattr(place, "span", None) is not None else self.fn
         return fault(codes.NO_KERNEL, f"{what} has no translation to numba", where)

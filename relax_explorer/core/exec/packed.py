@@ -68,7 +68,7 @@ class Computation:
 
 
 def _operator(op: type[Op]) -> Packed:
-    def run(*args: Any) -> Value:
+    def run(*args: object) -> Value:
         assert op.evaluate is not None  # the caller checked this
         return op.evaluate(*args, *[None] * (len(op.operands) - len(args)))
 

@@ -133,7 +133,7 @@ class _Planner:
         return register
 
     def emit(
-        self, kind: str, node: Any, args: tuple[int, ...], target: int, binding: e.Binding | None = None
+        self, kind: str, node: object, args: tuple[int, ...], target: int, binding: e.Binding | None = None
     ) -> Instruction:
         """Append an instruction."""
         instruction = Instruction(kind, node, args, target, binding)

@@ -195,7 +195,7 @@ def scalar_dtype(value: Value, expected: DType) -> DType | None:
     return expected if expected.is_float else FLOAT64
 
 
-def shape_value(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tuple[int, ...]:
+def shape_value(values: tuple[p.PrimExpr, ...], dims: Lengths, place: object) -> tuple[int, ...]:
     """The dimensions as numbers. They may be negative in a shape value. Raises Failure if one has no value."""
     numbers = []
     for dim in values:
@@ -209,7 +209,7 @@ def shape_value(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tu
     return tuple(numbers)
 
 
-def lengths(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tuple[int, ...]:
+def lengths(values: tuple[p.PrimExpr, ...], dims: Lengths, place: object) -> tuple[int, ...]:
     """The dimensions of an allocated tensor. Raises Failure if one is negative or has no value."""
     numbers = shape_value(values, dims, place)
     text = negative_dimension(numbers, values)

@@ -60,11 +60,11 @@ class Attrs(Mapping[str, Any]):
     __hash__ = object.__hash__
     __eq__ = object.__eq__
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """The constant called `name`, or `default`."""
         return self._dict.get(name, default)
 
-    def having(self, **changes: Any) -> Attrs:
+    def having(self, **changes: object) -> Attrs:
         """A copy with some entries set."""
         return Attrs({**self._dict, **changes})
 
@@ -76,7 +76,7 @@ class Attrs(Mapping[str, Any]):
         return f"Attrs({self._dict!r})"
 
 
-def freeze(value: Any) -> Any:
+def freeze(value: object) -> Any:
     """`value` with lists turned into tuples and dicts into Attrs."""
     if isinstance(value, (list, tuple)):
         return tuple([freeze(item) for item in value])

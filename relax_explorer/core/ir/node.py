@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar, dataclass_transform
+from typing import Protocol, TypeVar, dataclass_transform
 
 # A frozen dataclass takes four times as long to build (tests/perf: node), so nodes are frozen only for checks.
 CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
@@ -39,7 +39,7 @@ def field_names(value: object) -> tuple[str, ...]:
     return _FIELDS[type(value)]
 
 
-def replace(value: _T, /, **changes: Any) -> _T:
+def replace(value: _T, /, **changes: object) -> _T:
     """A copy of node `value` with some fields changed. `value` itself if nothing changes."""
     for name, new in changes.items():  # a loop: all() would take twice as long, and most calls change nothing
         if getattr(value, name) is not new:

@@ -205,7 +205,7 @@ class StructInfo:
         return self.text(PLAIN)
 
 
-def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
+def _interned(key: tuple[Any, ...], **fields: object) -> Any:
     new = object.__new__(key[0])
     for name, value in fields.items():
         setattr(new, name, value)

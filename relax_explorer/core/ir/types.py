@@ -22,7 +22,7 @@ class Type:
     __slots__ = ("__weakref__",)
 
 
-def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
+def _interned(key: tuple[Any, ...], **fields: object) -> Any:
     new = object.__new__(key[0])
     for name, value in fields.items():
         setattr(new, name, value)

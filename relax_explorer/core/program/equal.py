@@ -16,7 +16,7 @@ from relax_explorer.core.program.module import IRModule
 
 
 @collector_at_rest()
-def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     """True if two modules, functions, expressions or StructInfos have the same structure.
 
     Bound variables correspond by place. Free variables must be the same objects unless `map_free_vars`.
@@ -34,7 +34,7 @@ class _Comparer:
         self.unnamed: set[p.PrimExpr | None] = {None}  # those whose partners have no named value
         self.defining = False  # inside a function: the first occurrence of a shape variable defines it
 
-    def equal(self, a: Any, b: Any) -> bool:
+    def equal(self, a: object, b: object) -> bool:
         if isinstance(a, IRModule) and isinstance(b, IRModule):
             return self.modules(a, b)
         if isinstance(a, p.PrimExpr) and isinstance(b, p.PrimExpr):
@@ -61,12 +61,12 @@ class _Comparer:
 
     # -- variables ------------------------------------------------------------------------------------------------
 
-    def bind(self, a: Any, b: Any) -> bool:
+    def bind(self, a: object, b: object) -> bool:
         """Let two variables correspond from now on."""
         self.left[a], self.right[b] = b, a
         return True
 
-    def variable(self, a: Any, b: Any) -> bool:
+    def variable(self, a: object, b: object) -> bool:
         partner = self.left.get(a)
         if partner is not None:
             return partner is b
@@ -212,7 +212,7 @@ class _Comparer:
             return False
         return all(self._constant(value, b[name]) for name, value in a.items())
 
-    def _constant(self, a: Any, b: Any) -> bool:
+    def _constant(self, a: object, b: object) -> bool:
         if isinstance(a, p.PrimExpr) and isinstance(b, p.PrimExpr):
             return self.prim(a, b)
         if isinstance(a, tuple) and isinstance(b, tuple):
@@ -341,7 +341,7 @@ _HEADS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
 
 
 @collector_at_rest()
-def structural_hash(value: Any) -> int:
+def structural_hash(value: object) -> int:
     """A 64-bit hash, the same for structurally equal values in every process. Names of variables do not matter."""
     from relax_explorer.core.program.hash import Hasher
 

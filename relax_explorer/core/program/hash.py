@@ -51,14 +51,14 @@ class Hasher:
         self.scalars: dict[p.PrimExpr, e.Var] = {}  # scalar parameters, by their values
         self._tokens: list[str] = []
 
-    def hash(self, value: Any) -> int:
+    def hash(self, value: object) -> int:
         """The 64-bit hash of `value`. Call it once."""
         self.feed(value)
         text = _joined(self._tokens).encode("utf-8", "surrogatepass")
         del self._texts  # it holds this object, and would stay until the next collection
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
-    def token(self, *values: Any) -> None:
+    def token(self, *values: object) -> None:
         """Add plain tokens."""
         self._tokens.extend([str(value) for value in values])
 
@@ -111,7 +111,7 @@ class Hasher:
         self._tokens = outside
         return text
 
-    def _one(self, value: Any) -> None:
+    def _one(self, value: object) -> None:
         rule = _RULES.get(type(value))
         if rule is not None:
             rule(self, value)
@@ -244,7 +244,7 @@ def _joined(tokens: list[str]) -> str:
 
 
 def _node(kind: str, *fields: str) -> Callable[[Hasher, Any], None]:
-    def rule(hasher: Hasher, value: Any) -> None:
+    def rule(hasher: Hasher, value: object) -> None:
         hasher.token(kind)
         for name in fields:
             hasher.feed(getattr(value, name))

@@ -43,13 +43,13 @@ class _Tokens:
         self.feed(fn)
         return self.out
 
-    def number(self, value: Any) -> bool:
+    def number(self, value: object) -> bool:
         """Add the number of a variable or buffer. True if it is new."""
         new = value not in self.numbers
         self.out.append(f"#{self.numbers.setdefault(value, len(self.numbers))}")
         return new
 
-    def feed(self, value: Any) -> None:
+    def feed(self, value: object) -> None:
         """Add any value."""
         if isinstance(value, p.PrimExpr):
             self._expr(value)
@@ -70,7 +70,7 @@ class _Tokens:
         else:
             raise TypeError(f"no structure for {type(value).__name__}")
 
-    def _node(self, value: Any) -> None:
+    def _node(self, value: object) -> None:
         self.out.append(type(value).__name__)
         if isinstance(value, Buffer) and not self.number(value):
             return

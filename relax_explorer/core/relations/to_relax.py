@@ -113,11 +113,11 @@ class _Function:
         self.taken.add(name)
         return name
 
-    def resolved(self, part: Any) -> Any:
+    def resolved(self, part: object) -> Any:
         """A type as it was inferred."""
         return self.typed.solver.resolved(part)
 
-    def info(self, part: Any) -> s.StructInfo:
+    def info(self, part: object) -> s.StructInfo:
         """A type as StructInfo, in shape variables of this function."""
         info = to_info(self.resolved(part))
         tensors = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
@@ -278,7 +278,7 @@ _RULES: dict[type, Any] = {
 }  # fmt: skip
 
 
-def _call(name: str, args: Sequence[e.Expr], span: Span | None, **attrs: Any) -> e.Call:
+def _call(name: str, args: Sequence[e.Expr], span: Span | None, **attrs: object) -> e.Call:
     return e.Call(e.op_ref(name), tuple(args), Attrs(attrs), (), None, span)
 
 

@@ -79,7 +79,7 @@ class Context:
             self.source, line, self.source.column(line, column), end, self.source.column(end, end_column)
         )
 
-    def say(self, code: Code, message: str, node: ast.AST, label: str = "", **details: Any) -> Diagnostic:
+    def say(self, code: Code, message: str, node: ast.AST, label: str = "", **details: object) -> Diagnostic:
         """Report a problem at an `ast` node."""
         return self.report.say(code, message, self.span(node), label, **details)
 
@@ -87,7 +87,7 @@ class Context:
         """Note what TVM 0.27 does not read, and our language does: an error in the profile `tvm`."""
         self.say(code, message, node, severity=Severity.NOTE, tvm_only=True, **details)
 
-    def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **details: Any) -> Skip:
+    def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **details: object) -> Skip:
         """Report a problem at an `ast` node, and return a Skip for the caller to raise."""
         self.say(code, message, node, label, **details)
         return Skip(message)

@@ -34,7 +34,7 @@ class Printed:
         """The whole text."""
         return "\n".join([line.text for line in self.lines]) + "\n"
 
-    def line_of(self, node: Any) -> int | None:
+    def line_of(self, node: object) -> int | None:
         """Number (from 0) of the line that shows `node`."""
         if self._where is None:
             numbers: dict[int, int] = {}
@@ -78,7 +78,7 @@ class _Places:
         span = self._span(label.place)
         return label if span is None else Label(span, label.text, label.primary)
 
-    def _span(self, node: Any) -> Span | None:
+    def _span(self, node: object) -> Span | None:
         number = self.printed.line_of(node)
         if number is None:
             number = self.printed.line_of(self._owner(node))
@@ -87,7 +87,7 @@ class _Places:
         text = self.printed.lines[number].text
         return self.source.span(number + 1, len(text) - len(text.lstrip()), number + 1, len(text))
 
-    def _owner(self, node: Any) -> Any:
+    def _owner(self, node: object) -> Any:
         """The binding or function that contains an expression or a variable."""
         if self._owners is None:
             self._owners = {}

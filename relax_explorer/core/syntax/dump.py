@@ -87,14 +87,14 @@ class _Writer:
             stack.pop()
         return self._numbers[id(root)]
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> Any:
         if type(value) in _PLAIN or type(value) is str:
             return value
         writer = _VALUES.get(type(value))
         return writer(self, value) if writer is not None else {"#": self._numbers[id(value)]}
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[Any]:
     """The nodes in the value of a field."""
     if isinstance(value, (tuple, list)):
         return [part for item in value for part in _parts(item)]
@@ -163,7 +163,7 @@ class _Reader:
         node_class = _CLASSES[entry["node"]]
         return node_class(**{name: self.value(entry.get(name)) for name in _fields(node_class)})
 
-    def value(self, encoded: Any) -> Any:
+    def value(self, encoded: object) -> Any:
         """The value of a field."""
         if isinstance(encoded, list):
             return tuple([self.value(item) for item in encoded])

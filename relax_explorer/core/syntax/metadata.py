@@ -48,7 +48,7 @@ def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
         raise Damaged(str(error)) from None
 
 
-def _item(value: Any) -> Any:
+def _item(value: object) -> Any:
     """An entry as the reader of expressions takes it: an array, an expression, or text that is kept as it is."""
     if isinstance(value, e.Constant):
         return value.data

@@ -20,7 +20,7 @@ from relax_explorer.core.syntax.tensor_text import Array, tensor_text
 KEY = "relax.expr.Constant"
 
 
-def is_old(graph: Any) -> bool:
+def is_old(graph: object) -> bool:
     """True if a block has the older form."""
     return isinstance(graph, dict) and "root" in graph and "root_index" not in graph
 
@@ -92,7 +92,7 @@ class _Graph:
         self.nodes: list[dict[str, Any]] = []
         self._shared: dict[str, int] = {}
 
-    def add(self, type_name: str, data: Any = None, share: bool = False) -> int:
+    def add(self, type_name: str, data: object = None, share: bool = False) -> int:
         """Add a node, and return its index."""
         key = json.dumps([type_name, data]) if share else ""
         if share and key in self._shared:

@@ -50,7 +50,7 @@ class Names(dict[Any, str]):
     def __missing__(self, var: Any) -> str:
         return self.assign(var, var.name)
 
-    def assign(self, var: Any, hint: str) -> str:
+    def assign(self, var: object, hint: str) -> str:
         """Name `var` after `hint`."""
         name = base = usable(hint)
         if base == "_" and not isinstance(var, PrimVar):  # several unused results may share this name
@@ -81,11 +81,11 @@ class Names(dict[Any, str]):
             self._next.pop(usable(var.name) if hasattr(var, "name") else name, None)
         del self._order[mark:]
 
-    def fix(self, var: Any, name: str) -> None:
+    def fix(self, var: object, name: str) -> None:
         """Give `var` exactly this name, even if another variable has it."""
         self[var] = name
         self._used.add(name)
 
-    def known(self, var: Any) -> bool:
+    def known(self, var: object) -> bool:
         """True if `var` has a name."""
         return var in self

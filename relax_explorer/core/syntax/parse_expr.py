@@ -64,7 +64,7 @@ class ExprReader:
             return e.PrimValue(self.literal(raw, node, annotation.dtype), None, self.ctx.span(node))
         return self.as_expr(raw, node)
 
-    def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
+    def as_expr(self, raw: object, node: ast.expr) -> e.Expr:
         """A result of `read` as a Relax expression."""
         if isinstance(raw, e.Expr):
             return raw
@@ -320,11 +320,11 @@ class ExprReader:
         if isinstance(scalar, p.PrimExpr) and scalar.size <= s.MOST_WRITTEN:
             self.scalars[var] = scalar
 
-    def is_scalar(self, value: Any) -> bool:
+    def is_scalar(self, value: object) -> bool:
         """True if a value is known to be a scalar."""
         return isinstance(self._scalar(value), p.PrimExpr)
 
-    def _scalar(self, value: Any) -> Any:
+    def _scalar(self, value: object) -> Any:
         """The value of a scalar variable. Anything else is returned unchanged."""
         if not isinstance(value, e.Var):
             return value

@@ -377,7 +377,7 @@ def read_number(reader: Reader, node: ast.expr) -> Any:
     )
 
 
-def scalar_constant(reader: Reader, value: Any, target: DType | None, node: ast.expr) -> e.Constant:
+def scalar_constant(reader: Reader, value: object, target: DType | None, node: ast.expr) -> e.Constant:
     """A constant tensor from Python numbers."""
     try:
         with np.errstate(over="ignore"):  # too large a number is infinite, as in TVM

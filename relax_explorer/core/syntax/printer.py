@@ -101,7 +101,7 @@ class _ModulePrinter:
         if self.module.global_infos:
             yield f"{INDENT}I.module_global_infos({writer.constant(self.module.global_infos)})"
 
-    def _name_shape_vars(self, name: str, fn: Any) -> None:
+    def _name_shape_vars(self, name: str, fn: object) -> None:
         """Choose the module-level TypeVars (int64) for the shape variables of a signature. Functions share them by name."""
         if type(fn) is PrimFunc:
             variables = [var for var in shape_vars(fn) if var.dtype is INT64]
@@ -224,7 +224,7 @@ class FunctionPrinter:
         self._body(fn, signature, symbol, depth + 1, checked)
         return self.lines
 
-    def _line(self, depth: int, text: str, node: Any = None) -> None:
+    def _line(self, depth: int, text: str, node: object = None) -> None:
         self.lines.append(Line(INDENT * depth + text, node))
 
     def _body(

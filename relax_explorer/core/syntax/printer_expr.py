@@ -38,7 +38,7 @@ class Constants:
         self.arrays: list[Any] = []
         self._index: dict[int, int] = {}
 
-    def index(self, array: Any) -> int:
+    def index(self, array: object) -> int:
         """The number of an array's entry. The same array object has one entry."""
         number = self._index.get(id(array))
         if number is None:
@@ -133,7 +133,7 @@ class ExprText:
         writers = self._writers
         return ", ".join([writers[type(expr)](expr) for expr in exprs])
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """A compile-time constant of an attribute."""
         writer = _CONSTANTS.get(type(value))
         if writer is not None:
@@ -383,7 +383,7 @@ def _mapping_text(out: ExprText, value: Attrs) -> str:
     return "{" + ", ".join([f"{quoted(key)}: {_free(out, value[key])}" for key in sorted(value)]) + "}"
 
 
-def _free(out: ExprText, value: Any) -> str:
+def _free(out: ExprText, value: object) -> str:
     """A constant that is not declared as a dtype. A dtype is written such that it does not read back as a string."""
     return f'R.dtype("{value}")' if isinstance(value, DType) else out.constant(value)
 

@@ -282,7 +282,7 @@ class StatementPrinter(BlockPrinter):
         self.line(depth, f"with {head}:")
         self._inner(node.body, depth + 1)
 
-    def _subject(self, subject: Any) -> str:
+    def _subject(self, subject: object) -> str:
         return self.text.write(subject) if isinstance(subject, p.PrimExpr) else str(subject)
 
     def _assert(self, node: t.AssertStmt, depth: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable
-from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
@@ -35,7 +34,7 @@ def variables(buffer: Buffer) -> list[p.PrimVar]:
     return p.free_vars(*buffer.shape, *(buffer.strides or ()), *offset)
 
 
-def buffers_in(value: Any) -> list[Buffer]:
+def buffers_in(value: object) -> list[Buffer]:
     """The buffers in a constant of an attribute."""
     if isinstance(value, BufferPtr):
         return [value.buffer]
@@ -151,7 +150,7 @@ class BufferText:
         source = ".source" if region.buffer.is_scalar else ""
         return f"{self.names(region.buffer)}{source}[{', '.join(parts) or '()'}]"
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """A compile-time constant of an attribute."""
         if isinstance(value, Attrs):
             rename = _older_key if self.dialect.old else str

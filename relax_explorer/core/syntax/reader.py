@@ -32,13 +32,13 @@ class Reader(Protocol):
     def value(self, node: ast.expr) -> e.Expr:
         """`node` as a Relax expression. Python numbers become scalars."""
 
-    def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
+    def as_expr(self, raw: object, node: ast.expr) -> e.Expr:
         """A result of `read` as a Relax expression."""
 
     def literal(self, raw: float, node: ast.expr, dtype: DType | None = None) -> p.PrimExpr:
         """A number as a literal of `dtype`, or of a default dtype."""
 
-    def is_scalar(self, value: Any) -> bool:
+    def is_scalar(self, value: object) -> bool:
         """True if a value is a scalar."""
 
     def no_expression(self, node: ast.expr, help: str = "") -> Skip:

@@ -120,7 +120,7 @@ class Mutator:
                 _note(changed, node, name, self.value(old))
         return changed
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: object) -> Any:
         """Rewrite the value of a field, of any type."""
         if isinstance(value, p.PrimExpr):
             return self.expr(value)

@@ -288,7 +288,7 @@ def is_node(value: object) -> bool:
     return isinstance(value, (PrimExpr, Stmt, PrimFunc, Buffer, *PARTS))
 
 
-def parts(node: Any) -> list[Any]:
+def parts(node: object) -> list[Any]:
     """The nodes directly inside a node, in order of declaration, including nodes in tuples and attributes."""
     if isinstance(node, PrimExpr):
         values = [getattr(node, name) for name in besides_operands(type(node))]

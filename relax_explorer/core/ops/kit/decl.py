@@ -174,7 +174,7 @@ def _written(parameter: Parameter) -> str:
     return f"{parameter.name}={str(default) if isinstance(default, DType) else default!r}"
 
 
-def operand(doc: str, *, default: Any = REQUIRED) -> Any:
+def operand(doc: str, *, default: object = REQUIRED) -> Any:
     """Declare an operand.
 
     `default` replaces an omitted operand. With None the operand is dropped from the call. With `()` it is dropped too, unless
@@ -183,7 +183,7 @@ def operand(doc: str, *, default: Any = REQUIRED) -> Any:
     return Parameter("", "", doc, True, default)
 
 
-def attr(default: Any, doc: str, *, unit: str = "") -> Any:
+def attr(default: object, doc: str, *, unit: str = "") -> Any:
     """Declare an attribute, a compile-time constant. With the default REQUIRED it must be given."""
     return Parameter("", "", doc, False, default, unit)
 

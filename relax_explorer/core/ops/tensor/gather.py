@@ -367,7 +367,7 @@ def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:
     return tuple([rules.ZERO if n is rules.ONE else v for v, n in zip(last, x.shape, strict=True)])
 
 
-def scalar_dtype(value: Any) -> np.dtype[Any]:
+def scalar_dtype(value: object) -> np.dtype[Any]:
     """The dtype of a scalar operand of a program."""
     if isinstance(value, bool):
         return np.dtype(bool)
