@@ -35,6 +35,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops.kit.decl import Fusion
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.source import Span
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
@@ -90,11 +91,11 @@ def holds(kind: str, value: Value) -> bool:
     return any(bool(wrong(kind, array).any()) for _, array in floats(value))
 
 
-def wrong(kind: str, array: object) -> Any:
+def wrong(kind: str, array: object) -> Array:
     """A mask of the wrong elements of an array or a scalar."""
     numbers = np.asarray(array)
     numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float32)
-    mask: Any = np.isnan(numbers) if kind == NAN else np.isinf(numbers)
+    mask: Array = np.isnan(numbers) if kind == NAN else np.isinf(numbers)
     return mask
 
 
@@ -142,7 +143,7 @@ def _own(debugger: Debugger, kind: str, step: Made, result: Result) -> Place | N
     return None
 
 
-def _behind(kind: str, step: Made, mask: Any) -> Any:
+def _behind(kind: str, step: Made, mask: Array) -> Any:
     """The elements with a wrong operand behind them, for broadcasting."""
     behind = np.zeros_like(mask)
     for item in step.operands:
@@ -171,12 +172,12 @@ def operand_parts(step: Made, place: Place) -> Parts | None:
     return parts(op, step.call.attrs, step.args, value, place)
 
 
-def first_index(mask: Any) -> tuple[int, ...]:
+def first_index(mask: Array) -> tuple[int, ...]:
     """The index of the first True."""
     return tuple(map(int, np.unravel_index(int(np.argmax(mask)), mask.shape)))
 
 
-def _places(mask: Any) -> Iterator[tuple[int, ...]]:
+def _places(mask: Array) -> Iterator[tuple[int, ...]]:
     return (tuple(map(int, index)) for index in np.argwhere(mask))
 
 
@@ -275,7 +276,7 @@ def blame(
         debugger.machine.failed = failed
 
 
-def _walk(debugger: Debugger, log: _Log, kind: str, array: object) -> Blame | None:
+def _walk(debugger: Debugger, log: _Log, kind: str, array: Array) -> Blame | None:
     """Go back from step to step, each time to just after the step, where memory holds what the step saw."""
     passed_on: list[Passed] = []
     before = debugger.position

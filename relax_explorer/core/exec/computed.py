@@ -17,6 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import from_numpy
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Fusion, Op
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
@@ -38,7 +39,7 @@ class Result:
 
     name: str
     path: tuple[int, ...]
-    array: Any
+    array: Array
     operand: int = -1  # the number of the overwritten operand
 
     @property
@@ -158,7 +159,7 @@ def floats(value: Value) -> Iterator[tuple[tuple[int, ...], Any]]:
             yield path, item
 
 
-def _is_float(array: Any) -> bool:
+def _is_float(array: Array) -> bool:
     try:
         return from_numpy(array.dtype).is_float
     except ValueError:
@@ -287,7 +288,7 @@ def _axis(part: int | slice) -> str:
     return ":" if part == _ALL else f":{part.stop}" if isinstance(part, slice) else str(part)
 
 
-def _broadcast(operands: Sequence[Value], result: Any, index: tuple[int, ...]) -> Parts | None:
+def _broadcast(operands: Sequence[Value], result: Array, index: tuple[int, ...]) -> Parts | None:
     arrays = [value for value in operands if isinstance(value, np.ndarray)]
     try:
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
@@ -307,7 +308,7 @@ def aligned(value: Value, index: tuple[int, ...]) -> Selection | None:
 
 
 def _moved(
-    op: type[Op], attrs: Mapping[str, Any], operands: Sequence[Value], result: Any, place: Place
+    op: type[Op], attrs: Mapping[str, Any], operands: Sequence[Value], result: Array, place: Place
 ) -> Parts | None:
     """Evaluate the operator on the numbers of the elements, so that the result tells where each one came from."""
     numbered, count = [], 0
@@ -398,7 +399,7 @@ def _along(
 
 
 def _up_to(
-    attrs: Mapping[str, Any], operands: Sequence[Value], result: Any, index: tuple[int, ...]
+    attrs: Mapping[str, Any], operands: Sequence[Value], result: Array, index: tuple[int, ...]
 ) -> Parts | None:
     """The elements up to this one along an axis (cumulative sums)."""
     if attrs.get("axis") is None:
@@ -433,7 +434,7 @@ def _product(
     ]
 
 
-def _batch(array: Any, places: tuple[int, ...]) -> Selection:
+def _batch(array: Array, places: tuple[int, ...]) -> Selection:
     lengths = array.shape[:-2]
     own = places[len(places) - len(lengths) :]
     return tuple([place if length > 1 else 0 for place, length in zip(own, lengths, strict=True)])

@@ -11,6 +11,7 @@ import numpy as np
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, from_numpy
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.machine.inspect import BITS, BYTE_OFFSET, CODE, LANES, NDIM, SHAPE, STRIDES
 from relax_explorer.core.ops.machine.view import byte_offset
 from relax_explorer.core.tir.prim_expr import BufferPtr, pointer_type
@@ -21,7 +22,7 @@ HEAD = DEVICE_TYPE + 1
 _CPU = 1  # kDLCPU
 
 
-def described(array: Any) -> Any:
+def described(array: Array) -> Array:
     """The description of a compact tensor in CPU memory."""
     dtype = from_numpy(array.dtype)
     assert dtype is not None  # run-time tensors have dtypes of the language

@@ -83,7 +83,12 @@ def _writes_all(
     return (
         set(loops) == set(extents)  # each loop is one index, so no element is left out
         and len(loops) == len(extents)
-        and all([_same(extents[loop], dim) for loop, dim in zip(loops, buffer.shape, strict=True)])  # type: ignore[index]  # the keys are equal, as tested above
+        and all(
+            [
+                type(loop) is p.PrimVar and _same(extents[loop], dim)
+                for loop, dim in zip(loops, buffer.shape, strict=True)
+            ]
+        )
     )
 
 

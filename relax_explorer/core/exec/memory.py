@@ -17,6 +17,7 @@ from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Closure, Lifted, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.machine.view import view_of
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import has_effect
@@ -152,21 +153,23 @@ def _lengths(machine: Running, at: Instruction, value: Value) -> tuple[int, ...]
     return tuple(value)
 
 
-def _size(shape: Sequence[int], element: Any) -> int:
+def _size(shape: Sequence[int], element: np.dtype[Any]) -> int:
     size = int(element.itemsize)
     for length in shape:
         size *= length
     return size
 
 
-def new_storage(machine: Running, at: Instruction, shape: Any, dtype: Any) -> Storage:
+def new_storage(machine: Running, at: Instruction, shape: Sequence[int], dtype: DType) -> Storage:
     """A storage of `shape` elements of `dtype`."""
     size = _size(_lengths(machine, at, shape), np.dtype(dtype.to_numpy()))
     _check_size(machine, at, size, "a storage")
     return Storage(size * machine.storage_factor)
 
 
-def tensor_in(machine: Running, at: Instruction, storage: Any, offset: int, shape: Any, dtype: Any) -> Value:
+def tensor_in(
+    machine: Running, at: Instruction, storage: Storage, offset: int, shape: Sequence[int], dtype: DType
+) -> Value:
     """The tensor of `shape` that starts `offset` bytes into a storage."""
     if not isinstance(storage, Storage):
         raise machine.trap(codes.CAST_FAILED, f"{describe(storage)} is not a storage", at)

@@ -18,8 +18,11 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64, limits
+from relax_explorer.core.ops.kit.ndarrays import Array
 
 ScalarValues = Mapping[p.PrimVar, Any]
+Compiled = Callable[..., Any]
+Compile = Callable[[Compiled], Compiled]  # numba's njit
 
 
 class Undefined(Exception):
@@ -43,13 +46,13 @@ def evaluate(expr: p.PrimExpr, dims: ScalarValues) -> Any:
     return None if rule is None else rule(expr, dims)
 
 
-def _operator(expr: p.Binary, dims: ScalarValues) -> Any:
+def _operator(expr: p.Binary, dims: ScalarValues) -> float | None:
     chain = [expr]  # no recursion along `a + b + c + …`
     left = expr.a
     while isinstance(left, p.Binary) and type(left) in _OPERATORS:
         chain.append(left)
         left = chain[-1].a
-    value = evaluate(left, dims)
+    value: float | None = evaluate(left, dims)
     for node in reversed(chain):
         other = None if value is None else evaluate(node.b, dims)
         if other is None:
@@ -62,7 +65,7 @@ def _operator(expr: p.Binary, dims: ScalarValues) -> Any:
     return value
 
 
-def checked(expr: p.PrimExpr, value: Any, dims: ScalarValues) -> Any:
+def checked(expr: p.PrimExpr, value: float, dims: ScalarValues) -> float:
     """`value` in the dtype of `expr`. Floats are rounded. Raises Undefined if the dtype cannot hold it."""
     if expr.dtype.is_float:
         if expr.dtype.bits == 64:
@@ -77,7 +80,7 @@ def checked(expr: p.PrimExpr, value: Any, dims: ScalarValues) -> Any:
     raise Undefined(codes.OVERFLOW, expr, f"overflows {expr.dtype}", dims)
 
 
-def _divided(a: Any, b: Any) -> Any:
+def _divided(a: float, b: float) -> float:
     if isinstance(a, float) or isinstance(b, float):
         return a / b
     quotient = abs(a) // abs(b)
@@ -103,7 +106,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def _junction(expr: p.Binary, dims: ScalarValues) -> Any:
+def _junction(expr: p.Binary, dims: ScalarValues) -> float | None:
     value = evaluate(expr.a, dims)
     if value is None or bool(value) is (type(expr) is p.Or):
         return None if value is None else bool(value)
@@ -111,17 +114,17 @@ def _junction(expr: p.Binary, dims: ScalarValues) -> Any:
     return None if other is None else bool(other)
 
 
-def _not(expr: p.Not, dims: ScalarValues) -> Any:
+def _not(expr: p.Not, dims: ScalarValues) -> float | None:
     value = evaluate(expr.a, dims)
     return None if value is None else not value
 
 
-def _taken(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr, dims: ScalarValues) -> Any:
+def _taken(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr, dims: ScalarValues) -> float | None:
     value = evaluate(condition, dims)
     return None if value is None else evaluate(yes if value else no, dims)
 
 
-def _cast(expr: p.Cast, dims: ScalarValues) -> Any:
+def _cast(expr: p.Cast, dims: ScalarValues) -> float | None:
     value = evaluate(expr.value, dims)
     if value is None or expr.dtype.is_float:
         return None if value is None else checked(expr, value, dims)
@@ -132,7 +135,7 @@ def _cast(expr: p.Cast, dims: ScalarValues) -> Any:
     return checked(expr, int(value), dims)
 
 
-def _call(expr: p.PrimCall, dims: ScalarValues) -> Any:
+def _call(expr: p.PrimCall, dims: ScalarValues) -> float | None:
     if expr.op == "if_then_else" and len(expr.args) == 3:
         return _taken(*expr.args, dims)
     if expr.op == "ceildiv" and len(expr.args) == 2:
@@ -246,7 +249,7 @@ class ShapeCode:
                 return tuple(values[0].tolist())
         return tuple([evaluate(expr, dims) for expr in self.exprs])
 
-    def table(self, rows: Any) -> tuple[Any, Any]:
+    def table(self, rows: Sequence[Sequence[int]]) -> tuple[Array, Array]:
         """The values for each row of lengths, and their errors: 0, OVERFLOW or ZERO_DIVISION."""
         lengths = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(self.variables))
         values = np.zeros((len(rows), len(self.exprs)), dtype=np.int64)
@@ -313,7 +316,7 @@ def _other(opcode: int, a: int, b: int) -> tuple[Any, int]:
     return (opcode - _LT + 1) >> (int(a > b) - int(a < b) + 1) & 1, 0
 
 
-def _strict(njit: Any) -> Any:
+def _strict(njit: Compile) -> Compiled:
     """The compiled operations that need both operands."""
     total, product, quotient, other = (njit(part) for part in (_sum, _product, _quotient, _other))
 
@@ -327,11 +330,11 @@ def _strict(njit: Any) -> Any:
     return njit(strict)
 
 
-def _step(njit: Any) -> Any:
+def _step(njit: Compile) -> Compiled:
     """The compiled function that runs one instruction."""
     strict = _strict(njit)
 
-    def step(row: Any, heap: Any, errors: Any) -> None:
+    def step(row: Array, heap: Array, errors: Array) -> None:
         opcode, target, a, b, c = row[0], row[1], row[2], row[3], row[4]
         source = target  # or the slot that is passed on
         if errors[a] != 0:
@@ -362,7 +365,9 @@ def _interpreter() -> Any:
     compiled = njit(error_model="numpy")
     step = _step(compiled)
 
-    def interpret(program: Any, start: Any, rows: Any, results: Any, values: Any, bad: Any) -> None:
+    def interpret(
+        program: Array, start: Array, rows: Array, results: Array, values: Array, bad: Array
+    ) -> None:
         errors = start * 0
         for row in range(len(rows)):
             heap = start.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -70,7 +70,7 @@ class WrittenDims(DimMap):
     """Replacements that compute nothing: `n + 1` becomes `3 + 1`."""
 
 
-def substitute(expr: p.PrimExpr, mapping: DimMap) -> p.PrimExpr:
+def substitute(expr: p.PrimExpr, mapping: Mapping[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
     """`expr` with variables replaced. An operator whose operands became literals is folded. Unchanged, it is the same object."""
     if type(expr) is p.PrimVar:
         return mapping.get(expr, expr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from operator import is_
 from typing import Any
@@ -22,7 +22,7 @@ class Substitution:
     """
 
     def __init__(
-        self, variables: dict[e.Var, e.Expr] | None = None, dims: dict[p.PrimVar, p.PrimExpr] | None = None
+        self, variables: dict[e.Var, e.Expr] | None = None, dims: Mapping[p.PrimVar, p.PrimExpr] | None = None
     ) -> None:
         self.variables: dict[e.Var, e.Expr] = dict(variables or {})
         self.dims = dims or {}
@@ -34,7 +34,7 @@ class Substitution:
         self._known: dict[s.StructInfo, s.StructInfo] = {}  # infos without variables, replaced
         self._renames: dict[e.Var, list[e.Var]] | None = None  # built on demand
 
-    def set_dims(self, dims: dict[p.PrimVar, p.PrimExpr]) -> None:
+    def set_dims(self, dims: Mapping[p.PrimVar, p.PrimExpr]) -> None:
         """Replace other shape variables from now on."""
         self.dims, self._known = dims, {}
 
@@ -99,7 +99,7 @@ class Substitution:
     def _shapes(self, expr: e.Expr) -> e.Expr:
         """An expression with the variables in its StructInfo, which hold shapes, replaced."""
         sinfo_args = expr.sinfo_args if type(expr) is e.Call else ()
-        if not any(map(info_holders, (expr.struct_info, *sinfo_args))):  # type: ignore[arg-type]  # the caller checked that it is not None
+        if not any([info_holders(info) for info in (expr.struct_info, *sinfo_args) if info is not None]):
             return expr
         new = replace(expr, struct_info=self.info(expr.struct_info))
         if not sinfo_args:

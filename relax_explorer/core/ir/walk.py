@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from relax_explorer.core.ir import expr as e
@@ -200,7 +200,7 @@ _INFO_HOLDERS: PerNode[tuple[e.Var, ...]] = PerNode()
 
 
 def substitute_info(
-    info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None
+    info: s.StructInfo, dims: Mapping[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None
 ) -> s.StructInfo:
     """`info` with shape variables (and variables that hold shapes) replaced. The same object if none occurs.
 
@@ -227,7 +227,7 @@ def substitute_info(
 
 
 def _substitute_function(
-    info: s.FuncStructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None
+    info: s.FuncStructInfo, dims: Mapping[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None
 ) -> s.StructInfo:
     """A function info with variables replaced. Its own shape variables are renewed if the replacements contain them."""
     written = dict.fromkeys(all_dims(info))

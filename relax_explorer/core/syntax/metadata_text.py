@@ -63,7 +63,7 @@ def write(arrays: Sequence[Any], texts: Sequence[str]) -> str:
     return json.dumps(document, indent=2)
 
 
-def _write_old_constant(nodes: list[dict[str, Any]], array: Any, number: int) -> int:
+def _write_old_constant(nodes: list[dict[str, Any]], array: Array, number: int) -> int:
     element, rank = from_numpy(array.dtype).name, str(array.ndim)
 
     def add(type_key: str, **attrs: str) -> str:

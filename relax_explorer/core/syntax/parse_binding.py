@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any
 
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import rebuild
@@ -290,7 +289,7 @@ class BindingReader(SignatureReader):
         target: ast.Name | None,
         call: ast.Call,
         annotation: s.StructInfo | None,
-        span: Any,
+        span: Span | None,
         blocks: Blocks,
     ) -> None:
         arguments = dict(zip(("value", "struct_info"), call.args, strict=False))

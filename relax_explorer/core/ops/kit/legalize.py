@@ -58,7 +58,7 @@ def kernel(
 ) -> tuple[PrimFunc, tuple[e.Expr, ...]]:
     """The PrimFunc of `rule(te, *operands, out)` with fresh variables, and the arguments of its call."""
     variables = _variables(infos, out)
-    fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    fresh = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()
     inputs: list[Tensor] = []
     operands = [
@@ -68,7 +68,7 @@ def kernel(
     outputs = [result] if isinstance(result, Tensor) else list(result)
     bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
     loose = [var for var in variables if fresh[var] not in bound]
-    fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
+    fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)
     numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
     tensors = [arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)]
     return fn, (*tensors, *numbers)
@@ -206,7 +206,7 @@ def need_known(info: s.StructInfo, name: str) -> None:
 
 def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar]) -> _Template:
     op = _operator(call)
-    fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    fresh = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()
     inputs: list[Tensor] = []
     literal = _literal(call)
@@ -221,7 +221,7 @@ def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar
     bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
     numbers = tuple([n for n, var in enumerate(variables) if fresh[var] not in bound])
     scalars = [fresh[variables[n]] for n in numbers]
-    return _Template(prim_func(te, inputs, scalars, outputs), numbers)  # type: ignore[arg-type]  # fresh variables
+    return _Template(prim_func(te, inputs, scalars, outputs), numbers)
 
 
 def _inlined(arg: e.Expr) -> Literal:

@@ -12,6 +12,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.fold import exact
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.data_layout import (
@@ -196,7 +197,7 @@ def pool_windows(x: Array, windows: Windows, border: Array) -> Array:
     axes, rows = range(2, x.ndim), windows.values()
     made = views(padded(x, axes, [w.ends for w in rows], border), [w.size for w in rows], rows)
     counts = [w.count(p.IntImm(n), p.IntImm(w.size)) for n, w in zip(x.shape[2:], rows, strict=True)]
-    kept: tuple[Any, ...] = (..., *[slice(n.value) for n in counts], *[slice(None)] * len(rows))  # type: ignore[attr-defined]  # literals stay literals
+    kept: tuple[Any, ...] = (..., *[slice(exact(n)) for n in counts], *[slice(None)] * len(rows))
     result: Array = made[kept]
     return result
 

@@ -212,7 +212,13 @@ class StridedSlice(Op, name="relax.strided_slice"):
 
     @staticmethod
     def legalize(
-        te: Te, x: Tensor, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
+        te: Te,
+        x: Tensor,
+        axes: Sequence[Any],
+        begin: Sequence[Any],
+        end: Sequence[Any],
+        strides: Sequence[Any] | None,
+        assume_inbound: bool,
     ) -> Tensor:
         """The element at begin plus a number of steps."""
         places = [axis.value % x.ndim for axis in axes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -184,7 +184,13 @@ class Scan(Op):
 
 
 def _scan(
-    data: Array, axis: int | None, dtype: DType | None, exclusive: bool, *, function: Any, start: int
+    data: Array,
+    axis: int | None,
+    dtype: DType | None,
+    exclusive: bool,
+    *,
+    function: Callable[..., Array],
+    start: int,
 ) -> Array:
     """A function of numpy; if exclusive, `start` comes first and the last result is dropped."""
     element = dtype.to_numpy() if dtype is not None else data.dtype
@@ -202,7 +208,14 @@ def _scan(
 
 
 def _scan_stage(
-    te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool, *, combine: Any, start: int
+    te: Te,
+    data: Tensor,
+    axis: int | None,
+    dtype: DType | None,
+    exclusive: bool,
+    *,
+    combine: Callable[..., p.PrimExpr],
+    start: int,
 ) -> Tensor:
     """A scan along the axis: each result combines the previous result with the element, or with the previous element if exclusive."""
     x = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
