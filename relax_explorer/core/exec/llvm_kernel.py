@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 
 from llvmlite import ir
 
@@ -28,6 +29,7 @@ from relax_explorer.core.exec.llvm_expr import (
     Unsupported,
 )
 
+ON_STACK = 64  # elements of an array that needs no memory of its own
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()
 
@@ -158,10 +160,7 @@ class _Statements(Expressions):
             raise Unsupported("a pointer")
         array, builder = self.arrays[node.array], self.builder
         if node.start is None:
-            size: ir.Value = v.LONG(1)
-            for length in array.lengths:
-                size = builder.mul(size, length)
-            return Array(array.element, array.data, (size,))
+            return Array(array.element, array.data, (self._product(array.lengths),))
         start = self.expr(node.start).value
         end = array.lengths[0] if node.end is None else self.expr(node.end).value
         return Array(array.element, builder.gep(array.data, [start]), (builder.sub(end, start),))
@@ -188,16 +187,24 @@ class _Statements(Expressions):
             self.arrays[node.array] = Array(element, place, ())
             v.stored(builder, element, place, v.poison(element, poison))
             return
-        size: ir.Value = v.LONG(1)
-        if node.most is None:
-            for length in lengths:
-                size = builder.mul(size, length)
+        known = [length.value for length in node.shape if isinstance(length, loops.Const)]
+        if len(known) == len(node.shape) and 0 <= prod(known) <= ON_STACK:
+            size: ir.Value = v.LONG(prod(known))
+            place = self.start.alloca(v.element_type(element), size)
+            place.align = 32  # as vectors like it
+            array = self.arrays[node.array] = Array(element, place, tuple(lengths))
         else:
-            size = self._room(lengths, v.LONG(node.most))
-        array = self.arrays[node.array] = self._allocate(element, tuple(lengths), size)
+            size = self._product(lengths) if node.most is None else self._room(lengths, v.LONG(node.most))
+            array = self.arrays[node.array] = self._allocate(element, tuple(lengths), size)
         if poison is not None:
             with self._counted(size) as number:
                 v.stored(builder, element, builder.gep(array.data, [number]), v.poison(element, poison))
+
+    def _product(self, lengths: Sequence[ir.Value]) -> ir.Value:
+        size: ir.Value = v.LONG(1)
+        for length in lengths:
+            size = self.builder.mul(size, length)
+        return size
 
     def _room(self, lengths: list[ir.Value], most: ir.Value, status: int = MEMORY) -> ir.Value:
         """The number of elements of a shape. Leaves if a length is negative, or if there are more than `most`."""

@@ -152,6 +152,58 @@ def _moved(index: p.PrimExpr) -> p.PrimExpr:
     return index.a if type(index) is p.Add and isinstance(index.b, p.IntImm) else index
 
 
+# -- lanes -----------------------------------------------------------------------------------------------------------
+# Reductions whose terms lie one after the other in memory: they are summed in lanes, which become vectors.
+
+
+LANES = 32  # partial results: four vectors of eight, as many as a processor adds at a time
+SHORTEST = 64  # terms from which lanes pay
+
+
+def lane_loop(spatial: Sequence[t.For], summed: Sequence[t.For], block: t.SBlock) -> t.For | None:
+    """The loop of a reduction over neighbouring terms, if the innermost loop over results does not go along memory as well."""
+    store = block.body
+    if type(store) is not t.BufferStore or store.buffer.dtype.name not in ("float32", "float64"):
+        return None
+    loops = {axis.var: value for axis, value in zip(block.iter_vars, block.iter_values, strict=True)}
+    loads = [
+        expr
+        for expr in subexpressions(store.value)
+        if type(expr) is BufferLoad and expr.buffer is not store.buffer
+    ]
+    wide = [loop for loop in spatial if not _is_one(loop.extent)]
+    across = sum([_is_strided(load, wide[-1].var, loops) for load in loads]) if wide else len(loads) + 1
+    for loop in reversed(summed):
+        is_long = not isinstance(loop.extent, p.IntImm) or loop.extent.value >= SHORTEST
+        if is_long and sum([_is_strided(load, loop.var, loops) for load in loads]) < across:
+            return loop
+    return None
+
+
+def _is_one(extent: p.PrimExpr) -> bool:
+    return isinstance(extent, p.IntImm) and extent.value == 1
+
+
+def _is_strided(load: BufferLoad, var: p.PrimVar, loops: Mapping[p.PrimVar, p.PrimExpr]) -> bool:
+    """True if the next iteration of a loop reads an element that is not the next one, nor the same."""
+    pairs = list(zip(load.indices, load.buffer.shape, strict=True))
+    while pairs and _is_one(pairs[-1][1]):
+        pairs.pop()
+    strides = [_step(index, var, loops) for index, _ in pairs]
+    return any(strides[:-1]) or strides[-1:] not in ([], [0], [1])
+
+
+def _step(index: p.PrimExpr, var: p.PrimVar, loops: Mapping[p.PrimVar, p.PrimExpr]) -> int:
+    """By how much an index grows with a loop: 0 or 1, and 2 for anything else."""
+    index = loops.get(index, index) if type(index) is p.PrimVar else index
+    if index is var:
+        return 1
+    if type(index) is p.Add:
+        return min(_step(index.a, var, loops) + _step(index.b, var, loops), 2)
+    held = [loops.get(item, item) for item in p.free_vars(index)]
+    return 2 if var in held else 0
+
+
 # -- polls -----------------------------------------------------------------------------------------------------------
 # Place the polls of a kernel, which check the stop flag: rare enough to cost nothing, frequent enough to stop in
 # milliseconds.

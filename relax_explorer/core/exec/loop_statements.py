@@ -19,7 +19,8 @@ from relax_explorer.core.exec import kernel_memory, loop_nests
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_expr import DEEPEST, NOTE, Expressions, Site, element
 from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
-from relax_explorer.core.exec.loop_nests import exchange, is_filled_first, reduction_nest
+from relax_explorer.core.exec.loop_lanes import fold_of, lane_of
+from relax_explorer.core.exec.loop_nests import exchange, is_filled_first, lane_loop, reduction_nest
 from relax_explorer.core.exec.values import MEMORY_LIMIT, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
@@ -267,9 +268,49 @@ class Translation(Expressions):
         assert block.init is not None  # `reduction_nest` requires it
         spatial_axes = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
         self._nest(spatial, block, block.init, spatial_axes)
+        lanes = None if self.spread else lane_loop(spatial, inner, block)
+        if lanes is not None and self._in_lanes(spatial, inner, block, lanes):
+            return
         is_spread = self.spread and spatial[-1:] == [self.divided]
         outer = spatial if is_spread else spatial[:-1]
         self._nest([*outer, *inner, *spatial[len(outer) :]], block, block.body, None)
+
+    def _in_lanes(self, spatial: list[t.For], inner: list[t.For], block: t.SBlock, last: t.For) -> bool:
+        """Emit a reduction with `last` as its innermost loop: term k goes to lane k % LANES, and the halves of the lanes are combined
+        until one is left. False, with nothing done, where the kernel may stop.
+        """
+        known = len(self.sites), len(self.facts), len(self.out)
+        self.temporaries += 2
+        base, name = f"t{self.temporaries - 1}", f"t{self.temporaries}"
+        outer = [loop for loop in inner if loop is not last]
+        looks = loop_nests.nest([*spatial, *outer, last], self.polls.work(block.body))
+        state = self._loop_state()
+        with ExitStack() as rows:
+            for loop, look in zip(spatial, looks, strict=False):
+                rows.enter_context(self._loop(loop, block.body, look))
+            with self.block() as sums, ExitStack() as around:
+                for loop, look in zip(outer, looks[len(spatial) :], strict=False):
+                    around.enter_context(self._loop(loop, block.body, look))
+                _, high, end = self._bounds(last)
+                self._enter(last.var, _as(last.var.dtype, last.start), end)
+                with self.block() as body:
+                    body.append(ir.Assign(self.name(last.var), Op("+", (Var(base), Var(lane_of(name))))))
+                    self._axes(block, None)
+                    self.statement(block.body)
+                fold = fold_of(body.pop(), name, base, tuple(body), high)
+                if fold is not None:
+                    self.out += fold.terms()
+            if fold is not None and (fold.symbol == "+" or not outer):
+                self.out += fold.started()
+                self.out += sums
+                self._axes(block, {axis.var for axis in block.iter_vars if axis.kind != "reduce"})
+                self.out += fold.finished()
+            else:
+                fold = None
+        self._release(state)
+        if fold is None:
+            del self.sites[known[0] :], self.facts[known[1] :], self.out[known[2] :]
+        return fold is not None
 
     def _nest(self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None) -> None:
         state = self._loop_state()

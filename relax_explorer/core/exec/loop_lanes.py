@@ -1,0 +1,113 @@
+"""Reductions in lanes: term k of a sum goes to lane k % LANES, so that the lanes become vectors.
+
+In the end the upper half of the lanes is added to the lower one until one lane is left, and that to the element of the result. Sums of
+floats are rounded in this order, on each machine and by each compiler. A maximum of numbers does not depend on the order, but one of
+NaNs does: where a term is one, the row is computed again in the order of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relax_explorer.core.exec import loop_ir as ir
+from relax_explorer.core.exec.loop_ir import Const, Expr, Op, Var
+
+LANES = 32  # four vectors of eight: as many as a processor adds at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A reduction `place = place + term`, or the larger or smaller of both. `name` begins the names of its arrays and numbers."""
+
+    place: ir.Element
+    term: Expr
+    symbol: str
+    name: str
+    base: str
+    axes: tuple[ir.Stmt, ...]
+    end: Expr
+
+    @property
+    def lane(self) -> Expr:
+        """The number of a lane."""
+        return Var(lane_of(self.name))
+
+    def each(self, count: Expr, *body: ir.Stmt) -> ir.For:
+        """A loop over so many lanes."""
+        return ir.For(lane_of(self.name), Const(0), count, body)
+
+    def at(self, index: Expr, kind: str = "s") -> ir.Element:
+        """A partial result, or the mark of a lane that met a NaN."""
+        return ir.Element(self.name + kind, self.place.element, (index,))
+
+    def joined(self, place: ir.Element, value: Expr) -> ir.Stmt:
+        """A partial result with one more value."""
+        parts = (place, value)
+        return ir.Store(place, Op("+", parts) if self.symbol == "+" else ir.Apply(self.symbol, parts))
+
+    def marked(self, mark: ir.Element, value: Expr) -> ir.Stmt:
+        """A mark that is set where a value is NaN."""
+        return ir.Store(mark, ir.Choice(Op("!=", (value, value)), Const(1.0), mark))
+
+    def started(self) -> Iterator[ir.Stmt]:
+        """Memory for the lanes. Sums start with 0, a maximum with what the result starts with."""
+        kinds = {"s": Const(0.0) if self.symbol == "+" else self.place, "m": Const(0.0)}
+        for kind in self.kinds():
+            yield ir.Allocate(self.name + kind, self.place.element, (Const(LANES),), None)
+        fill = [ir.Store(self.at(self.lane, kind), kinds[kind]) for kind in self.kinds()]
+        yield self.each(Const(LANES), *fill)
+
+    def kinds(self) -> str:
+        """The arrays over lanes: sums, and the marks of a maximum."""
+        return "s" if self.symbol == "+" else "sm"
+
+    def terms(self) -> Iterator[ir.Stmt]:
+        """The loop over the terms: rows of lanes, and the rest."""
+        size = Const(LANES)
+        whole = Op("-", (self.end, ir.Apply("floor_mod", (self.end, size))))
+        body = [*self.axes, self.joined(self.at(self.lane), self.term)]
+        if self.symbol != "+":
+            body.append(self.marked(self.at(self.lane, "m"), self.term))
+        yield ir.For(self.base, Const(0), whole, (self.each(size, *body),), size)
+        yield ir.Assign(self.base, whole)
+        yield self.each(Op("-", (self.end, whole)), *body)
+
+    def finished(self) -> Iterator[ir.Stmt]:
+        """The lanes as one, joined with the element of the result."""
+        half = LANES // 2
+        while half:
+            other = Op("+", (self.lane, Const(half)))
+            marks = [self.joined(self.at(self.lane, kind), self.at(other, kind)) for kind in "m"]
+            yield self.each(
+                Const(half),
+                self.joined(self.at(self.lane), self.at(other)),
+                *(marks if self.symbol != "+" else ()),
+            )
+            half //= 2
+        total = self.joined(self.place, self.at(Const(0)))
+        if self.symbol == "+":
+            yield total
+            return
+        one = self.each(Const(1), *self.axes, self.joined(self.place, self.term))
+        in_order = ir.For(self.base, Const(0), self.end, (one,))
+        yield ir.If(Op("==", (self.at(Const(0), "m"), Const(0.0))), (total,), (in_order,))
+
+
+def lane_of(name: str) -> str:
+    """The number of a lane of a reduction of this name."""
+    return name + "l"
+
+
+def fold_of(store: ir.Stmt, name: str, base: str, axes: tuple[ir.Stmt, ...], end: Expr) -> Fold | None:
+    """The reduction that a store makes. None for another one, and where the kernel may stop."""
+    if type(store) is not ir.Store or any(type(part) is ir.Check for part in ir.parts(store)):
+        return None
+    value, place = store.value, store.place
+    symbol = value.symbol if type(value) is Op else value.name if type(value) is ir.Apply else ""
+    if symbol not in ("+", "larger", "smaller"):
+        return None
+    first, term = value.args
+    if first != place or place in ir.parts(term):
+        return None
+    return Fold(place, term, symbol, name, base, axes, end)
