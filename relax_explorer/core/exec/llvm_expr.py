@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from relax_explorer.core.exec import loop_ir as loops
+from relax_explorer.core.exec.loop_functions import FUNCTIONS, Function
 
 # -- values ----------------------------------------------------------------------------------------------------------
 # Typed values of kernels in LLVM IR, with the arithmetic of `loop_ir`.
@@ -285,6 +286,7 @@ class Expressions:
         self.leave = builder.append_basic_block("leave")
         self.arrays: dict[str, Array] = {}
         self.slots: dict[str, tuple[str, ir.Value]] = {}  # the kind and the place of each variable
+        self.steps: dict[str, Typed] = {}  # what the current function of `loop_functions` computed so far
 
     def expr(self, node: loops.Expr) -> Typed:
         """Emit an expression."""
@@ -300,6 +302,8 @@ class Expressions:
     def _variable(self, node: loops.Var) -> Typed:
         if node.name == "stop":
             return Typed(SIGNED, self.stop)
+        if node.name in self.steps:
+            return self.steps[node.name]
         if node.name not in self.slots:
             raise Unsupported(node.name)
         kind, place = self.slots[node.name]
@@ -417,9 +421,19 @@ class Expressions:
 
     def _apply(self, node: loops.Apply) -> Typed:
         args = [self.expr(arg) for arg in node.args]
+        if node.name in FUNCTIONS:
+            return self._inlined(FUNCTIONS[node.name], args[0])
         if node.name in _INTRINSICS or node.name in _LIBRARY:
             return self._function(node.name, args)
         return self._support(node.name, args)
+
+    def _inlined(self, function: Function, x: Typed) -> Typed:
+        outer, self.steps = self.steps, {"x": x}
+        for name, value in function.steps:
+            self.steps[name] = self.expr(value)
+        result = self.expr(function.result)
+        self.steps = outer
+        return result
 
     def _function(self, name: str, args: list[Typed]) -> Typed:
         if all(arg.kind in INTEGERS for arg in args) and name != "np.power":

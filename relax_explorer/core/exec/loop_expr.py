@@ -18,6 +18,7 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import kernel_memory
+from relax_explorer.core.exec.loop_functions import BY_NAME, on_float32
 from relax_explorer.core.exec.loop_ir import (
     Apply,
     Bits,
@@ -339,6 +340,8 @@ class Expressions:
             return Choice(*args)
         if expr.op == "likely":
             return args[0]
+        if expr.op in BY_NAME and expr.dtype.is_float and element(expr.dtype) == "float32":
+            return on_float32(expr.op, args[0])
         if expr.dtype.is_float and expr.op in ("rsqrt", "sigmoid"):
             return _inverse(expr, args[0])
         if expr.dtype.is_int and (expr.op in _OF_INTEGERS or expr.op in _MATH):

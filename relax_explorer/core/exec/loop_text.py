@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from relax_explorer.core.exec import loop_ir as ir
+from relax_explorer.core.exec.loop_functions import FUNCTIONS
 
 HEADER = """import math
 import numpy as np
@@ -36,7 +37,28 @@ def source(routine: ir.Routine) -> str:
     spread = (
         f", parallel={_ONLY_LOOPS}" if any(type(node) is ir.For and node.parallel for node in nodes) else ""
     )
-    return f'{imports}{HEADER}@njit(error_model="numpy", nogil=True{spread})\n{head}\n{text}\n'
+    called = {part.name for node in routine.body for part in ir.parts(node) if type(part) is ir.Apply}
+    defined = "".join([_defined(name) for name in _needed(called)])
+    return f'{imports}{HEADER}{defined}@njit(error_model="numpy", nogil=True{spread})\n{head}\n{text}\n'
+
+
+def _needed(called: Iterable[str]) -> list[str]:
+    """The functions of `loop_functions` that these need, each behind those that it calls."""
+    found: dict[str, None] = {}
+    for name in FUNCTIONS:
+        values = [*[step for _, step in FUNCTIONS[name].steps], FUNCTIONS[name].result]
+        steps = [part for value in values for part in ir.parts(value)]
+        if name in called:
+            found |= dict.fromkeys([part.name for part in steps if type(part) is ir.Apply and part.name in FUNCTIONS])
+            found[name] = None
+    return list(found)
+
+
+def _defined(name: str) -> str:
+    function = FUNCTIONS[name]
+    lines = [f"    {step} = {text(value)}" for step, value in function.steps]
+    body = "\n".join([*lines, f"    return {text(function.result)}"])
+    return f'@njit(error_model="numpy", nogil=True)\ndef {name}(x):\n{body}\n\n\n'
 
 
 # -- expressions --------------------------------------------------------------------------------------------------------------
