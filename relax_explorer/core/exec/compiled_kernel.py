@@ -18,6 +18,7 @@ from relax_explorer.core.exec import kernel_cache, kernel_memory, loop_ir, loop_
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
+from relax_explorer.core.exec.loop_fusion import fused
 from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
 from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_text, parameters
@@ -113,7 +114,12 @@ class Code:
         self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
         self.compiling = 0.0  # seconds so far
-        trusting = translate(fn)
+        trusting = translate(fused(fn))
+        self.is_fused = fused(fn) is not fn and not any(
+            isinstance(part, loop_ir.Check | loop_ir.Fail) for part in loop_ir.parts(trusting.routine)
+        )
+        if not self.is_fused:
+            trusting = translate(fn)
         self.hoped = trusting.facts
         self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
 
@@ -235,7 +241,8 @@ class Kernel:
         if holding is None:
             if len(facts) >= KNOWN_LENGTHS:
                 facts.clear()
-            facts_now = translate(self.fn, dict(zip(lengths, key, strict=True))).facts
+            loops = fused(self.fn) if code.is_fused else self.fn
+            facts_now = translate(loops, dict(zip(lengths, key, strict=True))).facts
             holding = all([holds or not hoped for holds, hoped in zip(facts_now, code.hoped, strict=True)])
             facts[key] = holding
         return holding

@@ -85,14 +85,15 @@ def _writes_all(
         and len(loops) == len(extents)
         and all(
             [
-                type(loop) is p.PrimVar and _same(extents[loop], dim)
+                type(loop) is p.PrimVar and same_length(extents[loop], dim)
                 for loop, dim in zip(loops, buffer.shape, strict=True)
             ]
         )
     )
 
 
-def _same(a: p.PrimExpr, b: p.PrimExpr) -> bool:
+def same_length(a: p.PrimExpr, b: p.PrimExpr) -> bool:
+    """True if two lengths are known to be one."""
     if isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
         return a.value == b.value
     return a is b and not any(isinstance(part, BufferLoad) for part in subexpressions(a))
@@ -189,17 +190,17 @@ def _is_strided(load: BufferLoad, var: p.PrimVar, loops: Mapping[p.PrimVar, p.Pr
     pairs = list(zip(load.indices, load.buffer.shape, strict=True))
     while pairs and _is_one(pairs[-1][1]):
         pairs.pop()
-    strides = [_step(index, var, loops) for index, _ in pairs]
+    strides = [step(index, var, loops) for index, _ in pairs]
     return any(strides[:-1]) or strides[-1:] not in ([], [0], [1])
 
 
-def _step(index: p.PrimExpr, var: p.PrimVar, loops: Mapping[p.PrimVar, p.PrimExpr]) -> int:
+def step(index: p.PrimExpr, var: p.PrimVar, loops: Mapping[p.PrimVar, p.PrimExpr]) -> int:
     """By how much an index grows with a loop: 0 or 1, and 2 for anything else."""
     index = loops.get(index, index) if type(index) is p.PrimVar else index
     if index is var:
         return 1
     if type(index) is p.Add:
-        return min(_step(index.a, var, loops) + _step(index.b, var, loops), 2)
+        return min(step(index.a, var, loops) + step(index.b, var, loops), 2)
     held = [loops.get(item, item) for item in p.free_vars(index)]
     return 2 if var in held else 0
 

@@ -1,0 +1,252 @@
+"""Stages of a PrimFunc in one loop: what one stage writes and the next one reads stays in registers, or in one row.
+
+    for i: T[i] = x[i] + x[i]                 for i:
+    for i: y[i] = T[i] * x[i]         →           T = x[i] + x[i]
+                                                  y[i] = T * x[i]
+
+Neighbouring nests share their outermost loop if each iteration reads and writes its own slice of every buffer that one of them writes.
+A buffer that only they use loses that dimension. No value changes, for each is computed from the same ones; but arguments must not share
+memory, and the kernel must not stop inside, for the stages before would not have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from relax_explorer.core.exec.loop_nests import same_length, step
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.mutator import Mutator, Substitution
+from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
+from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
+
+_KNOWN: PerNode[t.PrimFunc] = PerNode()
+_PLAIN = (t.BufferStore, t.SeqStmt, t.LetStmt, t.IfThenElse)
+
+
+def fused(fn: t.PrimFunc) -> t.PrimFunc:
+    """The PrimFunc with stages in common loops; itself if there are none."""
+    return _KNOWN.of(fn, _fused)
+
+
+def _fused(fn: t.PrimFunc) -> t.PrimFunc:
+    root = fn.body
+    if type(root) is not t.SBlock or root.iter_vars or root.init is not None or root.match_buffers:
+        return fn
+    if type(root.body) is not t.SeqStmt or root.predicate is not None:
+        return fn
+    work = _Fusion(set(root.alloc_buffers))
+    nodes = work.sequence(root.body.stmts, frozenset())
+    if not work.dropped and len(nodes) == len(root.body.stmts):
+        return fn
+    body: t.Stmt = nodes[0] if len(nodes) == 1 else t.SeqStmt(tuple(nodes))
+    kept = tuple([work.dropped.get(buffer, buffer) for buffer in root.alloc_buffers])
+    return replace(fn, body=replace(root, body=body, alloc_buffers=kept, reads=None, writes=None))
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A loop around one block; its outermost loop is the axis `axis` of the block."""
+
+    node: t.For
+    block: t.SBlock
+    axis: t.IterVar
+
+    @staticmethod
+    def of(node: t.Stmt) -> _Nest | None:
+        """The nest of a statement. None for anything else, and where the outermost loop is no axis of results."""
+        current, loops = node, []
+        while type(current) is t.For and current.kind == "serial" and current.step is None:
+            if not isinstance(current.start, p.IntImm) or current.start.value:
+                return None
+            loops.append(current)
+            current = current.body
+        if type(current) is not t.SBlock or not loops or current.predicate is not None:
+            return None
+        if current.alloc_buffers or current.match_buffers or not _is_plain(current.body):
+            return None
+        for axis, value in zip(current.iter_vars, current.iter_values, strict=True):
+            if value is loops[0].var and axis.kind == "spatial" and axis.var.dtype is value.dtype:
+                return _Nest(loops[0], current, axis)
+        return None
+
+    @cached_property
+    def accesses(self) -> list[tuple[Buffer, tuple[p.PrimExpr, ...], bool]]:
+        """The buffers with their indices, and whether they are written."""
+        found = []
+        for part in (self.block.body, *([] if self.block.init is None else [self.block.init])):
+            for node in statements(part):
+                if type(node) is t.BufferStore:
+                    found.append((node.buffer, node.indices, True))
+                for expr in subexpressions(*expressions(node)):
+                    if type(expr) is BufferLoad:
+                        found.append((expr.buffer, expr.indices, False))
+        return found
+
+    @cached_property
+    def written(self) -> set[Buffer]:
+        """The buffers that it writes."""
+        return {buffer for buffer, _, is_written in self.accesses if is_written}
+
+    @property
+    def goes_along(self) -> bool:
+        """True for a reduction that reads neighbours along the outermost loop, which must stay its innermost one."""
+        loads = [indices for buffer, indices, _ in self.accesses if buffer not in self.written and indices]
+        var = self.axis.var
+        return self.block.init is not None and any(step(indices[-1], var, {}) == 1 for indices in loads)
+
+    def slice_of(self, indices: Sequence[p.PrimExpr]) -> int | None:
+        """The dimension that the outermost loop goes along, and no other one. None if there is none."""
+        places = [n for n, index in enumerate(indices) if self.axis.var in p.free_vars(index)]
+        return places[0] if len(places) == 1 and indices[places[0]] is self.axis.var else None
+
+    def inside(self, var: p.PrimVar) -> t.Stmt:
+        """What one iteration does, for a loop with this variable."""
+        rest = [pair for pair in zip(self.block.iter_vars, self.block.iter_values, strict=True) if pair[0] is not self.axis]
+        put = Substitution({self.axis.var: var, self.node.var: var})
+        body = put.stmt(self.block.body)
+        init = None if self.block.init is None else put.stmt(self.block.init)
+        inner: t.Stmt = body
+        if rest:
+            axes, values = zip(*rest, strict=True)
+            inner = replace(
+                self.block, iter_vars=axes, iter_values=values, body=body, init=init, reads=None, writes=None
+            )
+        chain, current = [], self.node.body
+        while type(current) is t.For:
+            chain.append(current)
+            current = current.body
+        for loop in reversed(chain):
+            inner = replace(loop, body=inner)
+        return inner
+
+
+def _is_plain(body: t.Stmt) -> bool:
+    return all(
+        type(node) in _PLAIN and not any(type(expr) is BufferPtr for expr in subexpressions(*expressions(node)))
+        for node in statements(body)
+    )
+
+
+class _Fusion:
+    """Fuses sequences. `dropped` has the buffers that lost dimensions."""
+
+    def __init__(self, local: Collection[Buffer]) -> None:
+        self.local, self.dropped = set(local), dict[Buffer, Buffer]()
+
+    def sequence(self, nodes: Sequence[t.Stmt], elsewhere: Collection[Buffer]) -> list[t.Stmt]:
+        """Statements one after the other, where other ones use the buffers `elsewhere`."""
+        made: list[t.Stmt] = []
+        nests = [_Nest.of(node) for node in nodes]
+        used = [_buffers(node) for node in nodes]
+        start = 0
+        while start < len(nodes):
+            end = start + 1
+            group = [nests[start]]
+            while end < len(nodes) and self._fits([*group, nests[end]]):
+                group.append(nests[end])
+                end += 1
+            others = set(elsewhere).union(*used[:start], *used[end:])
+            whole = [nest for nest in group if nest is not None]
+            while len(whole) > 1 and self._remaining(whole, others):
+                end -= 1
+                whole.pop()
+                others |= used[end]
+            made += [self._joined(whole, others)] if len(whole) > 1 else nodes[start:end]
+            start = end
+        return made
+
+    def _fits(self, group: Sequence[_Nest | None]) -> bool:
+        """True if these nests can share their outermost loop."""
+        nests = [nest for nest in group if nest is not None]
+        if len(nests) < len(group) or any(nest.goes_along for nest in nests):
+            return False
+        first = nests[0].node
+        if not all(same_length(nest.node.extent, first.extent) and nest.node.var.dtype is first.var.dtype for nest in nests):
+            return False
+        return self._slices(nests) is not None
+
+    def _slices(self, nests: Sequence[_Nest]) -> dict[Buffer, int] | None:
+        """The dimension of each written buffer that the common loop goes along. None if an access leaves its slice."""
+        written = set().union(*[nest.written for nest in nests])
+        found: dict[Buffer, int] = {}
+        for nest in nests:
+            for buffer, indices, _ in nest.accesses:
+                if buffer in written:
+                    place = nest.slice_of(indices)
+                    if place is None or found.setdefault(buffer, place) != place:
+                        return None
+        return found
+
+    def _remaining(self, nests: Sequence[_Nest], others: Collection[Buffer]) -> bool:
+        """True if a buffer of the kernel would keep its whole size, so that nothing is gained."""
+        written = set().union(*[nest.written for nest in nests])
+        return any(buffer in self.local and buffer in others for buffer in written)
+
+    def _joined(self, nests: Sequence[_Nest], others: Collection[Buffer]) -> t.Stmt:
+        """The nests in one loop."""
+        slices = self._slices(nests)
+        assert slices is not None  # `_fits` looked
+        loop = nests[0].node
+        var = p.PrimVar(loop.var.name, loop.var.dtype)
+        inner = [nest.inside(var) for nest in nests]
+        news = {buffer: _without(buffer, place) for buffer, place in slices.items() if buffer in self.local}
+        drop = _Drop({buffer: (news[buffer], slices[buffer]) for buffer in news})
+        inner = [drop.stmt(node) for node in inner]
+        self.local -= news.keys()
+        self.local |= set(news.values())
+        self.dropped = {old: news.get(now, now) for old, now in self.dropped.items()} | {
+            old: new for old, new in news.items() if old not in self.dropped.values()
+        }
+        parts = self.sequence(inner, others)
+        body: t.Stmt = parts[0] if len(parts) == 1 else t.SeqStmt(tuple(parts))
+        return replace(loop, var=var, body=body)
+
+
+def _without(buffer: Buffer, place: int) -> Buffer:
+    """A new buffer without one dimension."""
+    return Buffer(buffer.name, (*buffer.shape[:place], *buffer.shape[place + 1 :]), buffer.dtype, buffer.scope)
+
+
+class _Drop(Mutator):
+    """Removes one index of each access of some buffers, which are replaced."""
+
+    def __init__(self, news: Mapping[Buffer, tuple[Buffer, int]]) -> None:
+        super().__init__()
+        self.news = news
+
+    def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
+        """An expression with its loads replaced."""
+        if type(expr) is BufferLoad and expr.buffer in self.news:
+            new, place = self.news[expr.buffer]
+            return BufferLoad(new, tuple([self.expr(n) for n in _others(expr.indices, place)]))
+        return super().expr(expr)
+
+    def stmt(self, node: t.Stmt) -> t.Stmt:
+        """A statement with its stores replaced."""
+        if type(node) is t.BufferStore and node.buffer in self.news:
+            new, place = self.news[node.buffer]
+            indices = tuple([self.expr(n) for n in _others(node.indices, place)])
+            return t.BufferStore(new, indices, self.expr(node.value), node.span)
+        return super().stmt(node)
+
+
+def _others(indices: Sequence[p.PrimExpr], place: int) -> Iterator[p.PrimExpr]:
+    return (index for n, index in enumerate(indices) if n != place)
+
+
+def _buffers(node: t.Stmt) -> set[Buffer]:
+    """The buffers that a statement uses."""
+    found: set[Buffer] = set()
+    for part in statements(node):
+        if type(part) is t.BufferStore:
+            found.add(part.buffer)
+        for expr in subexpressions(*expressions(part)):
+            if isinstance(expr, BufferLoad | BufferPtr):
+                found.add(expr.buffer)
+    return found
