@@ -369,6 +369,9 @@ class Expressions:
 
     def _choice(self, node: loops.Choice) -> Typed:
         builder = self.builder
+        if self.steps:  # both values are there, and a branch would keep loops from becoming vectors
+            test, a, b = self.truth(node.condition), self.expr(node.yes), self.expr(node.no)
+            return Typed(a.kind, builder.select(test, a.value, b.value))
         yes, no, end = [builder.append_basic_block() for _ in range(3)]
         builder.cbranch(self.truth(node.condition), yes, no)
         builder.position_at_end(yes)

@@ -17,8 +17,7 @@ _ROUNDER = 1.5 * 2.0**52  # a small number plus this one has its nearest integer
 _ONE = 0x3FF0000000000000  # the bits of 1.0
 _ROOT = 0x3FE6A09E667F3BCD  # the bits of the square root of 0.5
 _EXP = (
-    0.00019907569310848288, 0.0013948578326459795, 0.008333283538708528, 0.041666218319291945, 0.16666666786308587,
-    0.5000000107729166, 0.999999999995509, 0.9999999999595618,
+    0.0013941108433972674, 0.008375126398153335, 0.04166635289677516, 0.16666415514653277, 0.5000000047117757, 1.000000037716214, 1.0,
 )  # fmt: skip
 _ERF = (
     1.058938064107502e-06, -1.3909340021874599e-05, 0.0001195656256820733, -0.0008542637997087229, 0.005223783477189248,
@@ -43,9 +42,13 @@ def _op(symbol: str, *args: Expr) -> Expr:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Expr) -> Expr:
-    """A polynomial by Horner's rule; the coefficient of the highest power is the first."""
-    first, *others = [Const(value) for value in coefficients]
-    return reduce(lambda total, value: _op("+", _op("*", total, x), value), others, first)
+    """A polynomial; the coefficient of the highest power is the first. Pairs of terms first, so that few steps wait for each other."""
+    terms: list[Expr] = [Const(value) for value in reversed(coefficients)]
+    while len(terms) > 1:
+        pairs = [_op("+", a, _op("*", b, x)) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = [*pairs, *terms[len(pairs) * 2 :]]
+        x = _op("*", x, x)
+    return terms[0]
 
 
 X, ONE, TWO = Var("x"), Const(1.0), Const(2.0)
