@@ -38,7 +38,9 @@ def computed(op: str, values: np.ndarray, by_numba: bool = False) -> np.ndarray:
 def samples() -> np.ndarray:
     """Numbers of all exponents and both signs, 8 for each, and denormal ones."""
     random = np.random.default_rng(7)
-    bits = (np.arange(512, dtype=np.uint32) << 23).repeat(8) | random.integers(0, 1 << 23, 4096, dtype=np.uint32)
+    bits = (np.arange(512, dtype=np.uint32) << 23).repeat(8) | random.integers(
+        0, 1 << 23, 4096, dtype=np.uint32
+    )
     values = bits.view(np.float32)
     return values[np.isfinite(values)]
 

@@ -107,7 +107,11 @@ class _Nest:
 
     def inside(self, var: p.PrimVar) -> t.Stmt:
         """What one iteration does, for a loop with this variable."""
-        rest = [pair for pair in zip(self.block.iter_vars, self.block.iter_values, strict=True) if pair[0] is not self.axis]
+        rest = [
+            pair
+            for pair in zip(self.block.iter_vars, self.block.iter_values, strict=True)
+            if pair[0] is not self.axis
+        ]
         put = Substitution({self.axis.var: var, self.node.var: var})
         body = put.stmt(self.block.body)
         init = None if self.block.init is None else put.stmt(self.block.init)
@@ -128,7 +132,8 @@ class _Nest:
 
 def _is_plain(body: t.Stmt) -> bool:
     return all(
-        type(node) in _PLAIN and not any(type(expr) is BufferPtr for expr in subexpressions(*expressions(node)))
+        type(node) in _PLAIN
+        and not any(type(expr) is BufferPtr for expr in subexpressions(*expressions(node)))
         for node in statements(body)
     )
 
@@ -167,7 +172,10 @@ class _Fusion:
         if len(nests) < len(group) or any(nest.goes_along for nest in nests):
             return False
         first = nests[0].node
-        if not all(same_length(nest.node.extent, first.extent) and nest.node.var.dtype is first.var.dtype for nest in nests):
+        if not all(
+            same_length(nest.node.extent, first.extent) and nest.node.var.dtype is first.var.dtype
+            for nest in nests
+        ):
             return False
         return self._slices(nests) is not None
 
@@ -210,7 +218,9 @@ class _Fusion:
 
 def _without(buffer: Buffer, place: int) -> Buffer:
     """A new buffer without one dimension."""
-    return Buffer(buffer.name, (*buffer.shape[:place], *buffer.shape[place + 1 :]), buffer.dtype, buffer.scope)
+    return Buffer(
+        buffer.name, (*buffer.shape[:place], *buffer.shape[place + 1 :]), buffer.dtype, buffer.scope
+    )
 
 
 class _Drop(Mutator):

@@ -27,6 +27,7 @@ class Fold:
     base: str
     axes: tuple[ir.Stmt, ...]
     end: Expr
+    polls: bool  # the loop over the terms may be long
 
     @property
     def lane(self) -> Expr:
@@ -69,7 +70,8 @@ class Fold:
         body = [*self.axes, self.joined(self.at(self.lane), self.term)]
         if self.symbol != "+":
             body.append(self.marked(self.at(self.lane, "m"), self.term))
-        yield ir.For(self.base, Const(0), whole, (self.each(size, *body),), size)
+        rows = (ir.Poll(),) if self.polls else ()
+        yield ir.For(self.base, Const(0), whole, (*rows, self.each(size, *body)), size)
         yield ir.Assign(self.base, whole)
         yield self.each(Op("-", (self.end, whole)), *body)
 
@@ -77,20 +79,18 @@ class Fold:
         """The lanes as one, joined with the element of the result."""
         half = LANES // 2
         while half:
-            other = Op("+", (self.lane, Const(half)))
-            marks = [self.joined(self.at(self.lane, kind), self.at(other, kind)) for kind in "m"]
-            yield self.each(
-                Const(half),
-                self.joined(self.at(self.lane), self.at(other)),
-                *(marks if self.symbol != "+" else ()),
-            )
+            other, mark = Op("+", (self.lane, Const(half))), self.at(self.lane, "m")
+            marked = ir.Store(mark, ir.Apply("larger", (mark, self.at(other, "m"))))
+            marks = () if self.symbol == "+" else (marked,)
+            yield self.each(Const(half), self.joined(self.at(self.lane), self.at(other)), *marks)
             half //= 2
         total = self.joined(self.place, self.at(Const(0)))
         if self.symbol == "+":
             yield total
             return
         one = self.each(Const(1), *self.axes, self.joined(self.place, self.term))
-        in_order = ir.For(self.base, Const(0), self.end, (one,))
+        polls = (ir.Poll(),) if self.polls else ()
+        in_order = ir.For(self.base, Const(0), self.end, (*polls, one))
         yield ir.If(Op("==", (self.at(Const(0), "m"), Const(0.0))), (total,), (in_order,))
 
 
@@ -99,7 +99,9 @@ def lane_of(name: str) -> str:
     return name + "l"
 
 
-def fold_of(store: ir.Stmt, name: str, base: str, axes: tuple[ir.Stmt, ...], end: Expr) -> Fold | None:
+def fold_of(
+    store: ir.Stmt, name: str, base: str, axes: tuple[ir.Stmt, ...], end: Expr, polls: bool
+) -> Fold | None:
     """The reduction that a store makes. None for another one, and where the kernel may stop."""
     if type(store) is not ir.Store or any(type(part) is ir.Check for part in ir.parts(store)):
         return None
@@ -110,4 +112,4 @@ def fold_of(store: ir.Stmt, name: str, base: str, axes: tuple[ir.Stmt, ...], end
     first, term = value.args
     if first != place or place in ir.parts(term):
         return None
-    return Fold(place, term, symbol, name, base, axes, end)
+    return Fold(place, term, symbol, name, base, axes, end, polls)

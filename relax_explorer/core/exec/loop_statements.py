@@ -297,14 +297,12 @@ class Translation(Expressions):
                     body.append(ir.Assign(self.name(last.var), Op("+", (Var(base), Var(lane_of(name))))))
                     self._axes(block, None)
                     self.statement(block.body)
-                fold = fold_of(body.pop(), name, base, tuple(body), high)
+                fold = fold_of(body.pop(), name, base, tuple(body), high, looks[-1] is not loop_nests.NEVER)
                 if fold is not None:
                     self.out += fold.terms()
             if fold is not None and (fold.symbol == "+" or not outer):
-                self.out += fold.started()
-                self.out += sums
                 self._axes(block, {axis.var for axis in block.iter_vars if axis.kind != "reduce"})
-                self.out += fold.finished()
+                self.out += [*fold.started(), *sums, *fold.finished()]
             else:
                 fold = None
         self._release(state)

@@ -49,7 +49,9 @@ def _needed(called: Iterable[str]) -> list[str]:
         values = [*[step for _, step in FUNCTIONS[name].steps], FUNCTIONS[name].result]
         steps = [part for value in values for part in ir.parts(value)]
         if name in called:
-            found |= dict.fromkeys([part.name for part in steps if type(part) is ir.Apply and part.name in FUNCTIONS])
+            found |= dict.fromkeys(
+                [part.name for part in steps if type(part) is ir.Apply and part.name in FUNCTIONS]
+            )
             found[name] = None
     return list(found)
 

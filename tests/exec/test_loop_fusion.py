@@ -1,0 +1,155 @@
+"""Stages in common loops: the same values, and loops only where each iteration has its own slice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec import compiled_kernel
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
+from relax_explorer.core.exec.loop_fusion import fused
+from relax_explorer.core.exec.loop_statements import translate
+from relax_explorer.core.exec.loop_text import source
+from relax_explorer.core.tir.stmt import For, PrimFunc
+from relax_explorer.core.tir.traverse import statements
+
+HEAD = """
+@T.prim_func
+def f(A: T.Buffer((6, 70), "float32"), B: T.Buffer((6, 70), "float32")):
+    with T.sblock("root"):
+        {buffers}
+{stages}
+"""
+STAGE = """
+        for i, j in T.grid({loops}):
+            with T.sblock("stage"):
+                v_i, v_j = T.axis.remap("{kinds}", [i, j])
+                {body}
+"""
+
+
+def program(
+    *stages: tuple[str, str] | tuple[str, str, str], buffers: str = "T0 = T.alloc_buffer((6, 70))"
+) -> PrimFunc:
+    """Stages of a body and the kinds of its axes; a third part are the loops."""
+    texts = []
+    for body, kinds, *loops in stages:
+        text = STAGE.replace("{loops}", loops[0] if loops else "6, 70").replace("{kinds}", kinds)
+        texts.append(text.replace("{body}", body.replace("; ", "\n                ")))
+    found = rxe.parse(
+        HEAD.replace("{buffers}", buffers.replace("; ", "\n        ")).replace("{stages}", "".join(texts))
+    )["f"]
+    assert type(found) is PrimFunc
+    return found
+
+
+def loops(fn: PrimFunc) -> int:
+    return sum(type(node) is For for node in statements(fn.body))
+
+
+def same(fn: PrimFunc, exact: bool = True) -> bool:
+    """LLVM, numba and the reference evaluator, which knows no fusion, give the same."""
+    values = np.random.default_rng(1).standard_normal((6, 70)).astype(np.float32)
+    found = []
+    for kernel in (compile_prim_func(fn), compile_prim_func(fn, by_numba=True), uncompiled(fn)):
+        result = np.zeros_like(values)
+        kernel(np.array(values), result)
+        found.append(result)
+    assert found[0].tobytes() == found[1].tobytes()
+    return found[0].tobytes() == found[2].tobytes() if exact else np.allclose(found[0], found[2], 1e-5, 1e-6)
+
+
+FIRST = ("T0[v_i, v_j] = A[v_i, v_j] + T.float32(1)", "SS")
+LAST = ("B[v_i, v_j] = T0[v_i, v_j] * A[v_i, v_j]", "SS")
+ROW = "with T.init():; {4}S[v_i] = T.float32(0); S[v_i] = S[v_i] + A[v_i, v_j]".replace("{4}", "    ")
+SUM_OF_COLUMN = "with T.init():; {4}S[v_j] = T.float32(0); S[v_j] = S[v_j] + A[v_i, v_j]".replace(
+    "{4}", "    "
+)
+
+
+def test_a_chain_is_one_nest_without_memory() -> None:
+    fn = program(FIRST, LAST)
+    assert loops(fused(fn)) == 2
+    assert "np.empty" not in source(translate(fused(fn)).routine)
+    assert same(fn)
+
+
+def test_a_stage_that_two_others_read_is_computed_once() -> None:
+    middle = ("T1[v_i, v_j] = T0[v_i, v_j] * T0[v_i, v_j]", "SS")
+    last = ("B[v_i, v_j] = T1[v_i, v_j] - T0[v_i, v_j]", "SS")
+    fn = program(FIRST, middle, last, buffers="T0 = T.alloc_buffer((6, 70)); T1 = T.alloc_buffer((6, 70))")
+    assert loops(fused(fn)) == 2
+    assert source(translate(fused(fn)).routine).count("1.0") == 1
+    assert same(fn)
+
+
+def test_rows_share_the_loop_around_them() -> None:
+    last = ("B[v_i, v_j] = A[v_i, v_j] / S[v_i]", "SS")
+    fn = program((ROW, "SR"), last, buffers="S = T.alloc_buffer((6,))")
+    assert loops(fused(fn)) == 3
+    assert same(fn, exact=False)  # the sum runs in lanes
+
+
+def test_a_transposed_buffer_is_sliced_along_another_dimension() -> None:
+    first = ("T0[v_j, v_i] = A[v_i, v_j] + T.float32(1)", "SS")
+    last = ("B[v_i, v_j] = T0[v_j, v_i] * A[v_i, v_j]", "SS")
+    fn = program(first, last, buffers="T0 = T.alloc_buffer((70, 6))")
+    assert loops(fused(fn)) == 2
+    assert same(fn)
+
+
+def test_outputs_may_be_slices_too() -> None:
+    fn = program(
+        ("B[v_i, v_j] = A[v_i, v_j]", "SS"), ("B[v_i, v_j] = B[v_i, v_j] * A[v_i, v_j]", "SS"), buffers="pass"
+    )
+    assert loops(fused(fn)) == 2
+    assert same(fn)
+
+
+APART = {
+    "a neighbour is read": [FIRST, ("B[v_i, v_j] = T0[T.max(v_i - 1, 0), v_j]", "SS")],
+    "the other dimension is read": [
+        ("T1[v_i, v_j] = A[v_i, v_j]", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_j, v_i]", "SS", "6, 6")
+    ],
+    "the diagonal is read": [("T1[v_i, v_j] = A[v_i, v_j]", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_i, v_i]", "SS", "6, 6")],
+    "one element is read": [FIRST, ("B[v_i, v_j] = T0[0, v_j]", "SS")],
+    "fewer rows are read": [FIRST, ("B[v_i, v_j] = T0[v_i, v_j]", "SS", "5, 70")],
+    "a sum goes along memory": [(SUM_OF_COLUMN, "RS", "6, 70"), ("B[0, v_j] = S[v_j]", "SS", "1, 70")],
+    "what is read is written later": [
+        FIRST, ("B[v_i, v_j] = A[v_i, v_j] + B[5 - v_i, v_j]", "SS"), ("B[v_i, v_j] = T0[v_i, v_j]", "SS")
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stages", APART.values(), ids=APART)
+def test_other_stages_stay_apart(stages: list[tuple[str, str]]) -> None:
+    buffers = "T0 = T.alloc_buffer((6, 70)); T1 = T.alloc_buffer((6, 6)); S = T.alloc_buffer((70,))"
+    fn = program(*stages, buffers=buffers)
+    assert fused(fn) is fn
+    assert same(fn)
+
+
+def test_shared_memory_keeps_the_stages_apart() -> None:
+    fn = program(FIRST, ("B[v_i, v_j] = T0[v_i, v_j] * A[v_i, v_j]", "SS"))
+    memory = np.random.default_rng(2).standard_normal(6 * 70 + 1).astype(np.float32)
+    one, two = memory.copy(), memory.copy()
+    compile_prim_func(fn)(one[1:].reshape(6, 70), one[:-1].reshape(6, 70))
+    uncompiled(fn)(two[1:].reshape(6, 70), two[:-1].reshape(6, 70))
+    assert one.tobytes() == two.tobytes()
+
+
+def test_a_kernel_that_may_stop_runs_stage_by_stage() -> None:
+    """The first stage ends before the second one stops."""
+    stages = (("B[v_i, v_j] = A[v_i, v_j]", "SS"), ("B[v_i, v_j] = A[T.Cast('int64', B[v_i, 0]), v_j]", "SS"))
+    fn = program(*stages, buffers="pass")
+    assert fused(fn) is not fn
+    assert not compiled_kernel.Code(fn, None).is_fused
+    values = np.full((6, 70), 9, np.float32)
+    answers = []
+    for kernel in (compile_prim_func(fn), uncompiled(fn)):
+        result = np.zeros_like(values)
+        with pytest.raises(rxe.Failure) as problem:
+            kernel(values, result)
+        answers.append((str(problem.value), result.tobytes()))
+    assert answers[0] == answers[1]
