@@ -63,15 +63,16 @@ def same(fn: PrimFunc, exact: bool = True) -> bool:
 FIRST = ("T0[v_i, v_j] = A[v_i, v_j] + T.float32(1)", "SS")
 LAST = ("B[v_i, v_j] = T0[v_i, v_j] * A[v_i, v_j]", "SS")
 ROW = "with T.init():; {4}S[v_i] = T.float32(0); S[v_i] = S[v_i] + A[v_i, v_j]".replace("{4}", "    ")
-SUM_OF_COLUMN = "with T.init():; {4}S[v_j] = T.float32(0); S[v_j] = S[v_j] + A[v_i, v_j]".replace(
+SUM_OF_COLUMN = "with T.init():; {4}S[v_i] = T.float32(0); S[v_i] = S[v_i] + A[v_j, v_i]".replace(
     "{4}", "    "
 )
 
 
-def test_a_chain_is_one_nest_without_memory() -> None:
-    fn = program(FIRST, LAST)
+@pytest.mark.parametrize("how", ["T.alloc_buffer", "T.sblock_alloc_buffer"])
+def test_a_chain_is_one_nest_without_memory(how: str) -> None:
+    fn = program(FIRST, LAST, buffers=f"T0 = {how}((6, 70))")
     assert loops(fused(fn)) == 2
-    assert "np.empty" not in source(translate(fused(fn)).routine)
+    assert "allocated" not in source(translate(fused(fn)).routine).split("def kernel")[1]
     assert same(fn)
 
 
@@ -115,7 +116,8 @@ APART = {
     "the diagonal is read": [("T1[v_i, v_j] = A[v_i, v_j]", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_i, v_i]", "SS", "6, 6")],
     "one element is read": [FIRST, ("B[v_i, v_j] = T0[0, v_j]", "SS")],
     "fewer rows are read": [FIRST, ("B[v_i, v_j] = T0[v_i, v_j]", "SS", "5, 70")],
-    "a sum goes along memory": [(SUM_OF_COLUMN, "RS", "6, 70"), ("B[0, v_j] = S[v_j]", "SS", "1, 70")],
+    "a sum goes along memory": [(SUM_OF_COLUMN, "SR", "70, 6"), ("B[v_j, v_i] = S[v_i]", "SS", "70, 1")],
+    "a third stage needs the whole buffer": [FIRST, LAST, ("B[v_i, v_j] = T0[5 - v_i, v_j]", "SS", "3, 70")],
     "what is read is written later": [
         FIRST, ("B[v_i, v_j] = A[v_i, v_j] + B[5 - v_i, v_j]", "SS"), ("B[v_i, v_j] = T0[v_i, v_j]", "SS")
     ],
@@ -153,3 +155,29 @@ def test_a_kernel_that_may_stop_runs_stage_by_stage() -> None:
             kernel(values, result)
         answers.append((str(problem.value), result.tobytes()))
     assert answers[0] == answers[1]
+
+
+def test_symbolic_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The facts of the common loops are asked for each length."""
+    text = HEAD.replace("(6, 70)", '("m", "n")').replace(
+        "    with T.sblock", "    m, n = T.int64(), T.int64()\n    with T.sblock", 1
+    )
+    stages = "".join(
+        [
+            STAGE.replace("{loops}", "m, n").replace("{kinds}", "SS").replace("{body}", body)
+            for body, _ in (FIRST, LAST)
+        ]
+    )
+    fn = rxe.parse(text.replace("{buffers}", "T0 = T.alloc_buffer((m, n))").replace("{stages}", stages))["f"]
+    assert type(fn) is PrimFunc
+    assert loops(fused(fn)) == 2
+    kernel = compile_prim_func(fn)
+    for shape in ((1, 1), (0, 3), (4, 0), (7, 65)):
+        values = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+        found, wanted = np.zeros_like(values), np.zeros_like(values)
+        kernel(values, found)
+        uncompiled(fn)(values, wanted)
+        assert found.tobytes() == wanted.tobytes()
+    assert kernel.code is not None
+    assert kernel.code.is_fused
+    assert list(kernel.code.facts.values()) == [True] * 4

@@ -40,13 +40,20 @@ def _fused(fn: t.PrimFunc) -> t.PrimFunc:
         return fn
     if type(root.body) is not t.SeqStmt or root.predicate is not None:
         return fn
-    work = _Fusion(set(root.alloc_buffers))
-    nodes = work.sequence(root.body.stmts, frozenset())
-    if not work.dropped and len(nodes) == len(root.body.stmts):
+    stages = [node for node in root.body.stmts if not _is_memory(node)]
+    memory = [node.buffer for node in root.body.stmts if type(node) is t.AllocBuffer and _is_memory(node)]
+    work = _Fusion({*root.alloc_buffers, *memory})
+    nodes = work.sequence(stages, frozenset())
+    if not work.dropped and len(nodes) == len(stages):
         return fn
     body: t.Stmt = nodes[0] if len(nodes) == 1 else t.SeqStmt(tuple(nodes))
-    kept = tuple([work.dropped.get(buffer, buffer) for buffer in root.alloc_buffers])
+    kept = tuple([work.dropped.get(buffer, buffer) for buffer in (*root.alloc_buffers, *memory)])
     return replace(fn, body=replace(root, body=body, alloc_buffers=kept, reads=None, writes=None))
+
+
+def _is_memory(node: t.Stmt) -> bool:
+    """True for memory that a statement allocates for the whole kernel."""
+    return type(node) is t.AllocBuffer and node.buffer.data is None and not node.buffer.is_scalar
 
 
 @dataclass(frozen=True)
