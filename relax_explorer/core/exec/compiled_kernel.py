@@ -101,6 +101,13 @@ def _stops(node: object) -> bool:
     return isinstance(node, _STOPPING) or (isinstance(node, loop_ir.Allocate) and node.most is not None)
 
 
+def _may_stop(translation: loop_statements.Translation) -> bool:
+    """True if a part of a kernel may stop it, beside the interrupt."""
+    return any(
+        isinstance(part, _STOPPING) and not isinstance(part, loop_ir.Poll) for part in loop_ir.parts(translation.routine)
+    )
+
+
 class Code:
     """The texts of a PrimFunc with their machine code. It holds no PrimFunc.
 
@@ -109,17 +116,17 @@ class Code:
     """
 
     def __init__(self, fn: PrimFunc, cache: Path | None, by_numba: bool = False) -> None:
-        self.by_numba, self.kinds = by_numba, ANY if by_numba else PARALLEL
+        self.by_numba = by_numba
         self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
         self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
         self.compiling = 0.0  # seconds so far
         trusting = translate(fused(fn))
-        self.is_fused = fused(fn) is not fn and not any(
-            isinstance(part, loop_ir.Check | loop_ir.Fail) for part in loop_ir.parts(trusting.routine)
-        )
+        self.is_fused = fused(fn) is not fn and not _may_stop(trusting)
         if not self.is_fused:
             trusting = translate(fn)
+        # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
+        self.kinds = PARALLEL if _may_stop(trusting) and not by_numba else ANY
         self.hoped = trusting.facts
         self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
 
@@ -128,13 +135,18 @@ class Code:
         """True if numba compiles it: it was asked to, or LLVM has no translation."""
         return any(text.numba is not None for text in self.texts.values())
 
+    def loops(self, fn: PrimFunc) -> PrimFunc:
+        """The PrimFunc whose loops run where its facts hold."""
+        return fused(fn) if self.is_fused else fn
+
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
         text = self.texts.get(name)
         if text is None:
-            loop = parallel_loop(fn, self.kinds) if name in (PART, SPREAD) else None
+            loops = fn if name in (CHECKED, IN_ORDER) else self.loops(fn)
+            loop = parallel_loop(loops, self.kinds) if name in (PART, SPREAD) else None
             translation = translate(
-                fn, None, name not in (CHECKED, IN_ORDER), name == IN_ORDER, loop, name == SPREAD
+                loops, None, name not in (CHECKED, IN_ORDER), name == IN_ORDER, loop, name == SPREAD
             )
             if name == SPREAD and any(map(_stops, loop_ir.parts(translation.routine))):
                 raise NotCompiled("a part of it may stop")
@@ -241,8 +253,7 @@ class Kernel:
         if holding is None:
             if len(facts) >= KNOWN_LENGTHS:
                 facts.clear()
-            loops = fused(self.fn) if code.is_fused else self.fn
-            facts_now = translate(loops, dict(zip(lengths, key, strict=True))).facts
+            facts_now = translate(code.loops(self.fn), dict(zip(lengths, key, strict=True))).facts
             holding = all([holds or not hoped for holds, hoped in zip(facts_now, code.hoped, strict=True)])
             facts[key] = holding
         return holding
@@ -273,7 +284,9 @@ class Kernel:
     def _shared(self, dims: Mapping[p.PrimVar, int]) -> Iterations | None:
         """The iterations of the parallel loop that threads share for these lengths. None if there are none."""
         points = {var: int(dims[var]) for var in self.variables.lengths}
-        return shared_iterations(self.fn, points, PARALLEL if self.code is None else self.code.kinds)
+        if self.code is None:
+            return None
+        return shared_iterations(self.code.loops(self.fn), points, self.code.kinds)
 
     def _by_threads_of_numba(
         self, code: Code, values: Sequence[Value], iterations: Iterations, interrupt: Interrupt

@@ -47,7 +47,7 @@ def _fused(fn: t.PrimFunc) -> t.PrimFunc:
     if not work.dropped and len(nodes) == len(stages):
         return fn
     body: t.Stmt = nodes[0] if len(nodes) == 1 else t.SeqStmt(tuple(nodes))
-    kept = tuple([work.dropped.get(buffer, buffer) for buffer in (*root.alloc_buffers, *memory)])
+    kept = tuple([buffer for buffer in (*root.alloc_buffers, *memory) if buffer not in work.dropped])
     return replace(fn, body=replace(root, body=body, alloc_buffers=kept, reads=None, writes=None))
 
 
@@ -146,10 +146,10 @@ def _is_plain(body: t.Stmt) -> bool:
 
 
 class _Fusion:
-    """Fuses sequences. `dropped` has the buffers that lost dimensions."""
+    """Fuses sequences. The buffers of `dropped` are replaced by ones with fewer dimensions, inside the loops."""
 
     def __init__(self, local: Collection[Buffer]) -> None:
-        self.local, self.dropped = set(local), dict[Buffer, Buffer]()
+        self.local, self.dropped = set(local), set[Buffer]()
 
     def sequence(self, nodes: Sequence[t.Stmt], elsewhere: Collection[Buffer]) -> list[t.Stmt]:
         """Statements one after the other, where other ones use the buffers `elsewhere`."""
@@ -213,13 +213,11 @@ class _Fusion:
         news = {buffer: _without(buffer, place) for buffer, place in slices.items() if buffer in self.local}
         drop = _Drop({buffer: (news[buffer], slices[buffer]) for buffer in news})
         inner = [drop.stmt(node) for node in inner]
-        self.local -= news.keys()
-        self.local |= set(news.values())
-        self.dropped = {old: news.get(now, now) for old, now in self.dropped.items()} | {
-            old: new for old, new in news.items() if old not in self.dropped.values()
-        }
+        self.local = (self.local - news.keys()) | set(news.values())
+        self.dropped |= news.keys()
         parts = self.sequence(inner, others)
-        body: t.Stmt = parts[0] if len(parts) == 1 else t.SeqStmt(tuple(parts))
+        memory = [t.AllocBuffer(new) for new in news.values() if new not in self.dropped]
+        body: t.Stmt = parts[0] if len(parts) + len(memory) == 1 else t.SeqStmt((*memory, *parts))
         return replace(loop, var=var, body=body)
 
 
