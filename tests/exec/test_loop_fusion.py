@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import compiled_kernel
+from relax_explorer.core.exec import compiled_kernel, loop_nests
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
-from relax_explorer.core.exec.loop_fusion import fused
+from relax_explorer.core.exec.loop_fusion import forwarded, fused
 from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.exec.loop_text import source
+from relax_explorer.core.ops.kit import ndarrays
 from relax_explorer.core.tir.stmt import For, PrimFunc
 from relax_explorer.core.tir.traverse import statements
 
@@ -111,9 +112,9 @@ def test_outputs_may_be_slices_too() -> None:
 APART = {
     "a neighbour is read": [FIRST, ("B[v_i, v_j] = T0[T.max(v_i - 1, 0), v_j]", "SS")],
     "the other dimension is read": [
-        ("T1[v_i, v_j] = A[v_i, v_j]", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_j, v_i]", "SS", "6, 6")
+        ("T1[v_i, v_j] = A[v_i, v_j] * T.float32(2)", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_j, v_i]", "SS", "6, 6")
     ],
-    "the diagonal is read": [("T1[v_i, v_j] = A[v_i, v_j]", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_i, v_i]", "SS", "6, 6")],
+    "the diagonal is read": [("T1[v_i, v_j] = A[v_i, v_j] * T.float32(2)", "SS", "6, 6"), ("B[v_i, v_j] = T1[v_i, v_i]", "SS", "6, 6")],
     "one element is read": [FIRST, ("B[v_i, v_j] = T0[0, v_j]", "SS")],
     "fewer rows are read": [FIRST, ("B[v_i, v_j] = T0[v_i, v_j]", "SS", "5, 70")],
     "a sum goes along memory": [(SUM_OF_COLUMN, "SR", "70, 6"), ("B[v_j, v_i] = S[v_i]", "SS", "70, 1")],
@@ -181,3 +182,76 @@ def test_symbolic_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel.code is not None
     assert kernel.code.is_fused
     assert list(kernel.code.facts.values()) == [True] * 4
+
+
+COPY = ("T1[v_j, v_i] = A[v_i, v_j]", "SS")
+COPIED = "T1 = T.alloc_buffer((70, 6))"
+
+
+def test_a_copy_is_left_out() -> None:
+    fn = program(COPY, ("B[v_i, v_j] = T1[v_j, v_i] + T1[69 - v_j, v_i]", "SS"), buffers=COPIED)
+    assert loops(forwarded(fn)) == 2
+    assert same(fn)
+
+
+def test_a_product_with_a_transposed_copy_takes_the_matrix_itself() -> None:
+    product = "with T.init():;     B[v_i, v_j] = T.float32(0); B[v_i, v_j] = B[v_i, v_j] + A[v_i, v_k] * T1[v_k, v_j]"
+    text = HEAD.replace("(6, 70)", "(70, 70)").replace("{buffers}", "T1 = T.alloc_buffer((70, 70))")
+    nest = STAGE.replace("i, j in T.grid({loops})", "i, j, k in T.grid(70, 70, 70)").replace("{kinds}", "SSR")
+    nest = nest.replace("v_i, v_j = ", "v_i, v_j, v_k = ").replace("[i, j]", "[i, j, k]")
+    copy = STAGE.replace("{loops}", "70, 70").replace("{kinds}", "SS").replace("{body}", COPY[0])
+    product = nest.replace("{body}", product.replace("; ", "\n                "))
+    fn = rxe.parse(text.replace("{stages}", copy + product))["f"]
+    assert type(fn) is PrimFunc
+    kernel = compile_prim_func(fn)
+    assert kernel.divided is not None
+    assert [type(piece).__name__ for piece in kernel.divided.parts.pieces] == ["Contraction"]
+    values = np.random.default_rng(4).standard_normal((70, 70)).astype(np.float32)
+    result = np.zeros_like(values)
+    kernel(values, result)
+    np.testing.assert_allclose(result, values @ values.T, rtol=1e-4, atol=1e-4)
+
+
+KEPT_COPIES = {
+    "of what is written": [
+        ("T1[v_j, v_i] = B[v_i, v_j]", "SS"),
+        ("B[v_i, v_j] = T1[v_j, v_i] + A[v_i, v_j]", "SS"),
+    ],
+    "of a part": [("T1[v_j, v_i] = A[v_i, v_j]", "SS", "3, 70"), ("B[v_i, v_j] = T1[v_j, v_i]", "SS")],
+    "that is changed": [
+        COPY,
+        ("T1[v_j, v_i] = T1[v_j, v_i] * A[v_i, v_j]", "SS"),
+        ("B[v_i, v_j] = T1[v_j, v_i]", "SS"),
+    ],
+    "with arithmetic": [("T1[v_j, v_i] = A[v_i, 69 - v_j]", "SS"), ("B[v_i, v_j] = T1[69 - v_j, v_i]", "SS")],
+}
+
+
+@pytest.mark.parametrize("stages", KEPT_COPIES.values(), ids=KEPT_COPIES)
+def test_other_copies_stay(stages: list[tuple[str, str]]) -> None:
+    fn = program(*stages, buffers=COPIED)
+    assert forwarded(fn) is fn
+    if stages is not KEPT_COPIES["of a part"]:  # the rest holds NaN
+        assert same(fn)
+
+
+def test_threads_share_serial_loops_that_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 1)
+    monkeypatch.setattr(ndarrays, "_SHARED", 1)
+    monkeypatch.setattr(ndarrays, "_threads", lambda: 2)
+    texts = []
+    function = compiled_kernel.Code.function
+
+    def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:
+        texts.append(name)
+        return function(self, fn, values, name)  # type: ignore[arg-type]  # a sequence
+
+    monkeypatch.setattr(compiled_kernel.Code, "function", watched)
+    row = ("B[v_i, v_j] = A[v_i, v_j] / S[v_i]", "SS")
+    assert same(program(FIRST, LAST))
+    assert same(program((ROW, "SR"), row, buffers="S = T.alloc_buffer((6,))"), exact=False)
+    assert compiled_kernel.PART in texts
+    texts.clear()
+    stops = ("B[v_i, v_j] = A[T.Cast('int64', T.abs(A[v_i, 0])), v_j]", "SS")
+    assert same(program(stops, buffers="pass"))
+    assert compiled_kernel.PART not in texts

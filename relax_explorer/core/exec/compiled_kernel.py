@@ -18,7 +18,7 @@ from relax_explorer.core.exec import kernel_cache, kernel_memory, loop_ir, loop_
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
-from relax_explorer.core.exec.loop_fusion import fused
+from relax_explorer.core.exec.loop_fusion import forwarded, fused
 from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
 from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_text, parameters
@@ -60,7 +60,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 
     LLVM compiles it, unless it shall be `by_numba`. Raises Failure if a part has no translation.
     """
-    divided = pieces(fn, ANY if by_numba else PARALLEL)
+    divided = pieces(forwarded(fn), ANY if by_numba else PARALLEL)
     parts = None if divided is None else Divided(divided, cache, by_numba)
     return Kernel(fn, Code(fn, cache, by_numba), Variables.of(fn), parts)
 
@@ -104,7 +104,8 @@ def _stops(node: object) -> bool:
 def _may_stop(translation: loop_statements.Translation) -> bool:
     """True if a part of a kernel may stop it, beside the interrupt."""
     return any(
-        isinstance(part, _STOPPING) and not isinstance(part, loop_ir.Poll) for part in loop_ir.parts(translation.routine)
+        isinstance(part, _STOPPING) and not isinstance(part, loop_ir.Poll)
+        for part in loop_ir.parts(translation.routine)
     )
 
 

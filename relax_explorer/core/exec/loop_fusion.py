@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from relax_explorer.core.exec.loop_nests import same_length, step
+from relax_explorer.core.exec.loop_nests import is_filled_first, same_length, step
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
@@ -35,20 +35,32 @@ def fused(fn: t.PrimFunc) -> t.PrimFunc:
 
 
 def _fused(fn: t.PrimFunc) -> t.PrimFunc:
-    root = fn.body
-    if type(root) is not t.SBlock or root.iter_vars or root.init is not None or root.match_buffers:
+    fn = forwarded(fn)
+    found = _stages(fn)
+    if found is None:
         return fn
-    if type(root.body) is not t.SeqStmt or root.predicate is not None:
-        return fn
-    stages = [node for node in root.body.stmts if not _is_memory(node)]
-    memory = [node.buffer for node in root.body.stmts if type(node) is t.AllocBuffer and _is_memory(node)]
-    work = _Fusion({*root.alloc_buffers, *memory})
+    memory, stages = found
+    work = _Fusion(memory)
     nodes = work.sequence(stages, frozenset())
     if not work.dropped and len(nodes) == len(stages):
         return fn
+    return _with(fn, [buffer for buffer in memory if buffer not in work.dropped], nodes)
+
+
+def _stages(fn: t.PrimFunc) -> tuple[list[Buffer], list[t.Stmt]] | None:
+    """The memory that a PrimFunc allocates, and its statements. None if it has one statement, or another form."""
+    root = fn.body
+    if type(root) is not t.SBlock or root.iter_vars or root.init is not None or root.match_buffers:
+        return None
+    if type(root.body) is not t.SeqStmt or root.predicate is not None:
+        return None
+    memory = [node.buffer for node in root.body.stmts if type(node) is t.AllocBuffer and _is_memory(node)]
+    return [*root.alloc_buffers, *memory], [node for node in root.body.stmts if not _is_memory(node)]
+
+
+def _with(fn: t.PrimFunc, memory: Sequence[Buffer], nodes: Sequence[t.Stmt]) -> t.PrimFunc:
     body: t.Stmt = nodes[0] if len(nodes) == 1 else t.SeqStmt(tuple(nodes))
-    kept = tuple([buffer for buffer in (*root.alloc_buffers, *memory) if buffer not in work.dropped])
-    return replace(fn, body=replace(root, body=body, alloc_buffers=kept, reads=None, writes=None))
+    return replace(fn, body=replace(fn.body, body=body, alloc_buffers=tuple(memory), reads=None, writes=None))
 
 
 def _is_memory(node: t.Stmt) -> bool:
@@ -265,3 +277,94 @@ def _buffers(node: t.Stmt) -> set[Buffer]:
             if isinstance(expr, BufferLoad | BufferPtr):
                 found.add(expr.buffer)
     return found
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------
+# A stage that only copies elements in another order is left out: its readers read what it would have read. So a product with a
+# transposed matrix is one with the matrix itself, which BLAS takes as it is.
+
+
+def forwarded(fn: t.PrimFunc) -> t.PrimFunc:
+    """The PrimFunc without stages that copy a parameter that it never writes; itself if there are none."""
+    return _FORWARDED.of(fn, _forwarded)
+
+
+_FORWARDED: PerNode[t.PrimFunc] = PerNode()
+
+
+def _forwarded(fn: t.PrimFunc) -> t.PrimFunc:
+    found = _stages(fn)
+    if found is None:
+        return fn
+    memory, stages = found
+    written = [_written(node) for node in stages]
+    for number, node in enumerate(stages):
+        copy = _Copy.of(node)
+        others = set().union(*written[:number], *written[number + 1 :])
+        if (
+            copy is None
+            or copy.target not in memory
+            or not others.isdisjoint((copy.target, copy.source.buffer))
+        ):
+            continue
+        if copy.source.buffer not in fn.params or any(_points(other) for other in stages):
+            continue
+        rest = [_Forward(copy).stmt(other) for other in (*stages[:number], *stages[number + 1 :])]
+        return (
+            _forwarded(_with(fn, [buffer for buffer in memory if buffer is not copy.target], rest))
+            if rest
+            else fn
+        )
+    return fn
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """The nest `target[axes] = source`: each index of the source is an axis or a number."""
+
+    target: Buffer
+    axes: tuple[p.PrimExpr, ...]
+    source: BufferLoad
+
+    @staticmethod
+    def of(node: t.Stmt) -> _Copy | None:
+        """The copy that a nest makes; None for another one."""
+        nest = _Nest.of(node)
+        store = None if nest is None else nest.block.body
+        if nest is None or type(store) is not t.BufferStore or type(store.value) is not BufferLoad:
+            return None
+        source = store.value
+        if (
+            nest.block.init is not None
+            or source.dtype is not store.buffer.dtype
+            or not is_filled_first(store.buffer, [node])
+        ):
+            return None
+        plain = all(isinstance(index, p.IntImm) or index in store.indices for index in source.indices)
+        return _Copy(store.buffer, store.indices, source) if plain else None
+
+
+class _Forward(Mutator):
+    """Replaces loads of a copy by loads of its source."""
+
+    def __init__(self, copy: _Copy) -> None:
+        super().__init__()
+        self.copy = copy
+
+    def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
+        """An expression with its loads replaced."""
+        if type(expr) is not BufferLoad or expr.buffer is not self.copy.target:
+            return super().expr(expr)
+        places = dict(zip(self.copy.axes, [self.expr(index) for index in expr.indices], strict=True))
+        indices = tuple([places.get(index, index) for index in self.copy.source.indices])
+        return BufferLoad(self.copy.source.buffer, indices)
+
+
+def _written(node: t.Stmt) -> set[Buffer]:
+    return {part.buffer for part in statements(node) if type(part) is t.BufferStore}
+
+
+def _points(node: t.Stmt) -> bool:
+    """True if a statement passes the memory of a buffer on."""
+    exprs = [expr for part in statements(node) for expr in subexpressions(*expressions(part))]
+    return any(type(expr) is BufferPtr for expr in exprs)

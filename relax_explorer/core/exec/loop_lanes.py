@@ -106,7 +106,9 @@ def fold_of(
     if type(store) is not ir.Store or any(type(part) is ir.Check for part in ir.parts(store)):
         return None
     value, place = store.value, store.place
-    symbol = value.symbol if type(value) is Op else value.name if type(value) is ir.Apply else ""
+    if not isinstance(value, Op | ir.Apply):
+        return None
+    symbol = value.symbol if isinstance(value, Op) else value.name
     if symbol not in ("+", "larger", "smaller"):
         return None
     first, term = value.args

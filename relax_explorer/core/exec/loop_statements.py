@@ -268,7 +268,7 @@ class Translation(Expressions):
         assert block.init is not None  # `reduction_nest` requires it
         spatial_axes = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
         self._nest(spatial, block, block.init, spatial_axes)
-        lanes = None if self.spread else lane_loop(spatial, inner, block)
+        lanes = lane_loop(spatial, inner, block)
         if lanes is not None and self._in_lanes(spatial, inner, block, lanes):
             return
         is_spread = self.spread and spatial[-1:] == [self.divided]
