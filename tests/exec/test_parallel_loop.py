@@ -175,10 +175,18 @@ def test_threads_of_numba_stop_between_pieces(monkeypatch: pytest.MonkeyPatch) -
     assert not given[1][last:].any()
 
 
+def test_threads_share_a_serial_loop_that_never_stops(shared: list[tuple[int, int]]) -> None:
+    body, found, wanted = TWICE.replace("T.parallel", "T.serial"), operands("int32"), operands("int32")
+    compile_prim_func(kernel(body, "int32"))(*found)
+    uncompiled(kernel(body, "int32"))(*wanted)
+    np.testing.assert_array_equal(found[1], wanted[1])
+    assert len(shared) > 1
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        TWICE.replace("T.parallel", "T.serial"),
+        TRAP.replace("T.parallel", "T.serial").replace("i % 50 == 49", "i < 0"),  # it might stop
         TWICE.replace("B[i, j] =", "B[i // 2, j] ="),
         TWICE.replace("A[i, 7 - j]", "B[n - 1 - i, j]"),
         TWICE.replace("T.parallel(n)", "T.parallel(1)"),  # too small

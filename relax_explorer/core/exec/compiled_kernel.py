@@ -127,7 +127,7 @@ class Code:
         if not self.is_fused:
             trusting = translate(fn)
         # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
-        self.kinds = PARALLEL if _may_stop(trusting) and not by_numba else ANY
+        self.kinds = PARALLEL if _may_stop(trusting) else ANY
         self.hoped = trusting.facts
         self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
 

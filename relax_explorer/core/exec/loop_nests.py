@@ -330,7 +330,7 @@ def _behind_all(exprs: tuple[p.PrimExpr, ...], depends: _Depends) -> frozenset[p
 # -- parallel loops --------------------------------------------------------------------------------------------------
 # The loop of a PrimFunc whose iterations threads share, if that is proved to change nothing (`tir/independent`).
 #
-# Kernels of LLVM share the loops that the program calls parallel. Those of numba share serial ones, too.
+# Those that the program calls parallel, and serial ones where nothing may stop the kernel: there, all iterations before must be done.
 
 
 PARALLEL, ANY = ("parallel",), ("parallel", "serial")  # the kinds of loops that are shared
