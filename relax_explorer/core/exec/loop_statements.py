@@ -169,10 +169,72 @@ class Translation(Expressions):
         if block is not None and not self.in_order:
             self._reduction(chain, block)
             return
+        tiled = None if self.in_order or self.spread else self._tiles(node)
+        if tiled is not None and self._in_tiles(*tiled):
+            return
         state = self._loop_state()
         with self._loop(node, node.body, loop_nests.loop(node.extent, self.polls.work(node.body))[0]):
             self.statement(node.body)
         self._release(state)
+
+    def _tiles(self, node: t.For) -> tuple[list[t.For], t.SBlock, t.For, t.For] | None:
+        """The loops of a nest that runs in tiles, its block, and the loops of a tile."""
+        chain: list[t.For] = []
+        current: t.Stmt = node
+        while (
+            type(current) is t.For
+            and current.kind == "serial"
+            and current.step is None
+            and _is_from_0(current)
+        ):
+            chain.append(current)
+            current = current.body
+        if (
+            type(current) is not t.SBlock
+            or current.predicate
+            or current.alloc_buffers
+            or current.match_buffers
+        ):
+            return None
+        found = loop_nests.tile(chain, current)
+        if found is None or not all(isinstance(loop.extent, p.IntImm | p.PrimVar) for loop in found):
+            return None
+        return chain, current, *found
+
+    def _in_tiles(self, chain: list[t.For], block: t.SBlock, outer: t.For, inner: t.For) -> bool:
+        """Emit a nest so that its last loops run over a tile of `outer` and `inner`, and the loops over tiles around them.
+
+        False, with nothing done, where the kernel may stop: the first place in the order of the program counts.
+        """
+        known = len(self.sites), len(self.facts), len(self.out)
+        self.temporaries += 2
+        tiles: list[tuple[t.For, str, Expr, Expr, Expr]] = []
+        for loop, length in zip((outer, inner), loop_nests.TILE, strict=True):
+            low, high, _ = self._bounds(loop)
+            if loop is self.divided:
+                low, high = Apply("larger", (low, Var("first"))), Apply("smaller", (high, Var("last")))
+            tiles.append((loop, f"t{self.temporaries - len(tiles)}", low, high, Const(length)))
+        state = self._loop_state()
+        looks = loop_nests.nest(chain, self.polls.work(block.body))
+        with ExitStack() as around:
+            for loop, look in zip(chain, looks, strict=True):
+                if loop not in (outer, inner):
+                    around.enter_context(self._loop(loop, loop.body, look))
+            with self.block() as body, ExitStack() as tile:
+                for loop, first, _, high, size in tiles:
+                    part = Var(first), Apply("smaller", (Op("+", (Var(first), size)), high))
+                    tile.enter_context(self._loop(loop, block.body, loop_nests.NEVER, part))
+                self._axes(block, None)
+                self.statement(block.body)
+            (_, rows, *bounds, height), (_, columns, *others, width) = tiles
+            poll = (ir.Poll(),) if any(look is not loop_nests.NEVER for look in looks) else ()
+            across = ir.For(columns, others[0], others[1], tuple(body), width)
+            self.out.append(ir.For(rows, bounds[0], bounds[1], (*poll, across), height))
+        self._release(state)
+        if any(type(part) is ir.Check for node in body for part in ir.parts(node)):
+            del self.sites[known[0] :], self.facts[known[1] :], self.out[known[2] :]
+            return False
+        return True
 
     def _loop_state(self) -> tuple[int, list[bool]]:
         """The state that a loop changes and restores: the number of open loops, and the samples that never enter it."""
@@ -184,8 +246,10 @@ class Translation(Expressions):
             sample.is_dead = was
 
     @contextmanager
-    def _loop(self, node: t.For, inner: t.Stmt, looks: str) -> Iterator[None]:
-        """Around the body of a loop. The end `start + extent` wraps like the loop variable."""
+    def _loop(
+        self, node: t.For, inner: t.Stmt, looks: str, part: tuple[Expr, Expr] | None = None
+    ) -> Iterator[None]:
+        """Around the body of a loop, or of a part of it. The end `start + extent` wraps like the loop variable."""
         self.statement_now = node
         var, low, high, end = node.var, *self._bounds(node)
         step = self._step(node)
@@ -196,8 +260,10 @@ class Translation(Expressions):
             is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, loop_nests.SHORT)))
             looks = loop_nests.NEVER if is_short else looks
         self._enter(var, _as(var.dtype, node.start), end)
-        if node is self.divided:
-            low, high = Apply("larger", (low, Var("first"))), Apply("smaller", (high, Var("last")))
+        if node is self.divided and part is None:
+            part = Var("first"), Var("last")
+        if part is not None:
+            low, high = Apply("larger", (low, part[0])), Apply("smaller", (high, part[1]))
         name = self.name(var)
         with self.block() as body:
             if looks is loop_nests.EACH or (step is not None and looks is not loop_nests.NEVER):
@@ -452,6 +518,10 @@ def _as(dtype: DType, value: p.PrimExpr) -> p.PrimExpr:
     if isinstance(value, p.IntImm) and wrapped((value.value, value.value), dtype)[0] == value.value:
         return p.IntImm(value.value, dtype)
     return p.Cast(dtype, value)
+
+
+def _is_from_0(node: t.For) -> bool:
+    return isinstance(node.start, p.IntImm) and node.start.value == 0
 
 
 def _signed(dtype: DType, value: Expr) -> Expr:
