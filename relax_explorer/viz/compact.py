@@ -19,6 +19,7 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
+from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.short import short_info
 
 # -- op class --------------------------------------------------------------------------------------------------------
@@ -116,7 +117,6 @@ def _declared(short: str, op: type[Op]) -> OpClass:
 # -- compact ---------------------------------------------------------------------------------------------------------
 
 
-Piece = tuple[str, str]  # role, text
 DEEPEST = 12  # calls inside calls; deeper ones are `…`
 MOST = 100  # elements of a list
 _COMMA: Piece = ("muted", ", ")
@@ -304,8 +304,3 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
     e.Function: lambda out, fn, depth: signature(out, "function", fn),
     e.SeqExpr: _sequence,
 }
-
-
-def plain(pieces: Sequence[Piece]) -> str:
-    """The text of pieces."""
-    return "".join([text for _, text in pieces])

@@ -6,34 +6,13 @@ A function in virtual machine form opens with a check of each argument. These li
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple, TypeVar, Union, overload
+from typing import NamedTuple, Union
 
 from relax_explorer.core.ir import expr as e
-
-T = TypeVar("T")
-
-
-class LazyRows(Sequence[T]):
-    """Rows that are made when they are read."""
-
-    @overload
-    def __getitem__(self, number: int) -> T: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[T]: ...
-    def __getitem__(self, number: int | slice) -> T | list[T]:
-        if isinstance(number, slice):
-            return [self.row(n) for n in range(*number.indices(len(self)))]
-        return self.row(number)
-
-    @abstractmethod
-    def row(self, number: int) -> T:
-        """The row of a number; IndexError behind the last one."""
-
 
 # -- outline ---------------------------------------------------------------------------------------------------------
 # The places of a function in the order of its text: heads, blocks, bindings, branches, nested functions.

@@ -260,7 +260,7 @@ async def test_the_list_of_edits_leads_back_and_forth() -> None:
         await typed(pilot, app, "passes FoldConstant,ToNonDataflow")
         await typed(pilot, app, "passes ToNonDataflow,FoldConstant")
         await press(pilot, app, "u", "alt+u")
-        assert [(row.gutter, row.text.split(None, 1)[1], row.ghost) for row in app.view.rows] == [
+        assert [(row.mark, row.text.split(None, 1)[1], row.right) for row in app.view.rows] == [
             (" ", "as opened", "3 passes"),
             (" ", "LegalizeOps off", "2 passes"),
             ("▶", "without CanonicalizeBindings, LegalizeOps, with FoldConstant", "2 passes"),

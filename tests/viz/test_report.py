@@ -19,7 +19,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.report import report
-from relax_explorer.viz.table_diff import TableDiff, beside
+from relax_explorer.viz.table_diff import TableDiff
 from tests.cli.test_commands import rxe_cli
 from tests.support.injection import LATER, SHORT, program, unsafe
 from tests.support.roundtrip import SAMPLES
@@ -133,12 +133,13 @@ def test_sides_show_each_row_once() -> None:
     for stage in session.stages[1:]:
         diff = session.diff(stage.number - 1, stage.number)
         old, new = IrTable(session.stages[stage.number - 1]), IrTable(stage)
-        pairs = beside(TableDiff(old, new, diff), 3)
-        rows = [pair.new.place for pair in pairs if pair.new is not None]
-        assert len(rows) == len(set(map(id, rows)))
-        assert len(rows) + sum(pair.skipped for pair in pairs) == len(new)
-        changed = sum(pair.kind not in ("same", "renamed") for pair in pairs)
-        assert changed == sum(row.glyph != " " for row in TableDiff(old, new, diff))
+        table = TableDiff(old, new, diff, 3)
+        sides = [table.sides(number)[1] for number in range(len(table)) if not table.skipped(number)]
+        rows = [number for number in map(table.in_new, range(len(table))) if number is not None]
+        assert len(rows) == len(set(rows)) == sum(side is not None for side in sides)
+        assert len(rows) + sum(map(table.skipped, range(len(table)))) == len(new)
+        changed = sum(table.kind(number) not in ("same", "renamed") for number in range(len(table)))
+        assert changed == sum(row.mark != " " for row in TableDiff(old, new, diff))
 
 
 @pytest.mark.parametrize(

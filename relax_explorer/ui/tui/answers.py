@@ -15,10 +15,10 @@ from relax_explorer.core.shapes.why import Why, what_if, why, why_at
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.state import room
-from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.explanations import page_of
 from relax_explorer.viz.length_text import Line, what_if_lines, why_lines
 from relax_explorer.viz.solver_steps import ContractSteps
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:

@@ -43,7 +43,8 @@ from relax_explorer.ui.tui.style_rules import StyleRules
 from relax_explorer.ui.tui.themes import ASCII, SAFE, chosen_theme, textual_theme
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.typed import command_line
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from relax_explorer.core.session.check_costs import Costs
 from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.marked_graph import call_text, share_text, spent_text
-from relax_explorer.viz.solving import LazyLines
+from relax_explorer.viz.tables import LazyLines, Row, cell, colored_row
 from relax_explorer.viz.visible import columns, fit, visible
 
 FILTERS = {
@@ -179,9 +178,9 @@ def check_rows(found: CheckList, width: int) -> LazyLines[Row]:
         item = found.items[number]
         if isinstance(item, Group):
             head = f"{visible(item.function, 60)}: {item.counts}"
-            return Row(head, " ", item, item.function, pieces=(("title", head),))
+            return colored_row([("title", head)], " ", item, item.function)
         if isinstance(item, Total):
-            return Row(item.text, " ", item, item.function, pieces=(("title", item.text),))
+            return colored_row([("title", item.text)], " ", item, item.function)
         if isinstance(item, Entry):
             return _entry_row(item, found.costs)
         return _check_row(item, found.costs, (names, conditions, demands))
@@ -196,17 +195,16 @@ def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, i
     why = f"  {visible(check.why, 120)}" if check.why else ""
     pieces = (
         ("number", f"{_line(check):>5}  "),
-        ("var", f"{_padded(fit(_binding(check), names), names)}  "),
+        ("var", f"{cell(_binding(check), names)}  "),
         *(
             highlight(condition) if " is a " not in condition else (("text", condition),)
         ),  # a sentence is no code
         ("text", " " * (conditions - columns(condition) + 2)),
-        ("attribute", _padded(fit(_demand(check), demands), demands)),
+        ("attribute", cell(_demand(check), demands)),
         ("muted", why),
     )
-    text = "".join(part for _, part in pieces)
-    ghost = "" if spent is None else spent_text(spent)
-    return Row(text, _GLYPHS[check.answer], check, check.function, ghost, pieces)
+    cost = "" if spent is None else spent_text(spent)
+    return colored_row(pieces, _GLYPHS[check.answer], check, check.function, cost)
 
 
 def _entry_row(entry: Entry, costs: Costs | None) -> Row:
@@ -215,8 +213,8 @@ def _entry_row(entry: Entry, costs: Costs | None) -> Row:
     told = ", ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in counts if number)
     text = f"{'':7}{_OUTSIDE}: {told}"
     spent = None if costs is None else costs.of(entry.checks[0])
-    pieces = (("muted", text),)
-    return Row(text, "·", entry, entry.function, "" if spent is None else spent_text(spent), pieces)
+    cost = "" if spent is None else spent_text(spent)
+    return colored_row([("muted", text)], "·", entry, entry.function, cost)
 
 
 def _demand(check: ShapeCheck) -> str:
@@ -233,10 +231,6 @@ def _binding(check: ShapeCheck) -> str:
     return visible(
         check.subject if var is None and check.kind == PARAMETERS else "" if var is None else var.name, 40
     )
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))
 
 
 # -- one check ----------------------------------------------------------------------------------------------------------

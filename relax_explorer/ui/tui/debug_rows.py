@@ -18,11 +18,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside, Place, listing_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.table_rows import MadeRows, TableRows
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.length_text import check_line, constraint_line
+from relax_explorer.viz.tables import LazyRows, Row, apart
 from relax_explorer.viz.value_table import CELLS, HEAD, Readers, known_readers, readers, value_head, value_row
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -123,7 +123,7 @@ class RunView:
     call: CallView | None = None  # of the calls of a file
 
 
-class ValueRows(MadeRows):
+class ValueRows(LazyRows[Row]):
     """The table of values for one width. A row reads its array when it is drawn. Wide rows tell the readers, too."""
 
     def __init__(
@@ -152,11 +152,10 @@ class ValueRows(MadeRows):
         name, value, mark = self.items[number]
         old = self._before.get(name)
         if old is not None and old.node is value:
-            return old if old.gutter == mark else replace(old, gutter=mark)
+            return old if old.mark == mark else replace(old, mark=mark)
         text = value_row(name, value, self._own_width, self.name_width)
         if self._has_readers and self.readers is not None:
-            gap = " " * max(1, self.width - CELLS - columns(text))
-            text = f"{text}{gap}{self.readers.cells(name)}".rstrip()
+            text = apart(text, self.readers.cells(name), self.width).rstrip()
         return Row(text, mark, value, name)
 
     def of_width(self, width: int) -> ValueRows:
@@ -167,8 +166,7 @@ class ValueRows(MadeRows):
     def head(self) -> str:
         """The titles of the columns."""
         text = value_head(self._own_width, self.name_width)
-        gap = " " * max(1, self.width - CELLS - columns(text))
-        return f"{text}{gap}{HEAD}".rstrip() if self._has_readers else text
+        return apart(text, HEAD, self.width).rstrip() if self._has_readers else text
 
 
 def prepare(session: Session, stage: Snapshot, name: str, fn: e.Function, tables: dict[str, IrTable]) -> None:

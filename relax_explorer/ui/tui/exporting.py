@@ -23,9 +23,7 @@ from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import graph_of, graphed_function
 from relax_explorer.ui.tui.run_control import RunControl
-from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.lexer import highlight
-from relax_explorer.viz.report import Pane, PaneLine, html_page, panes_page, panes_text
+from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.visible import visible, visible_json
 
@@ -169,15 +167,9 @@ def _asked(text: str) -> tuple[str, str]:
     return known.get(ending, ""), text.strip()
 
 
-def _panes(style: str, title: str, shown: Sequence[tuple[str, Sequence[Row]]]) -> str:
+def _panes(style: str, title: str, shown: Sequence[Pane]) -> str:
     """Panes as HTML or text."""
-    panes = [Pane(name, [_line(row) for row in rows]) for name, rows in shown]
-    return panes_page(title, panes) if style == "html" else panes_text(panes)
-
-
-def _line(row: Row) -> PaneLine:
-    pieces = row.pieces or tuple(highlight(visible(row.text, 2_000)))
-    return PaneLine(row.gutter.strip(), pieces, row.ghost)
+    return panes_page(title, shown) if style == "html" else panes_text(shown)
 
 
 def _graph_page(title: str, svg: str) -> str:

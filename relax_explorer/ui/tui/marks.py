@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Selection
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:

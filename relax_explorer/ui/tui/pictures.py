@@ -32,10 +32,10 @@ from relax_explorer.ui.tui.search import found_in
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import TableRows
-from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.terminal_picture import ANSWERED, ASK, NoPicture, shown_picture, speech
 from relax_explorer.viz.visible import visible
 
@@ -270,7 +270,7 @@ class Pictures:
             return rows.kernel_rows(session, name, selection.stage)
 
         def done(found: list[Row]) -> None:
-            here = next((n for n, row in enumerate(found) if row.gutter == "▌"), 0)
+            here = next((n for n, row in enumerate(found) if row.mark == "▌"), 0)
             title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}"
             self.app.show_rows(title, found, here, self._to_trace)
 
@@ -343,5 +343,5 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
         for row in found_in(TableRows(rows.table_of(stage)), text):
             node = row.binding
             line = f"{stage.label:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
-            found.append(Row(visible(line), " ", (stage.number, node), row.function, row.ghost))
+            found.append(Row(visible(line), " ", (stage.number, node), row.function, row.right))
     return found if job.is_stale else [*found, *rows.instructions_with(session, text)]

@@ -12,8 +12,8 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Kind
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import ButtonLine
-from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.stage_line import aside_line, stage_line
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import columns, fit, visible
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -23,15 +24,15 @@ from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui.state import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
-from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.compact import Compact, plain
+from relax_explorer.viz.compact import Compact
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.stage_line import change_counts
-from relax_explorer.viz.table_diff import GLYPHS, UNMARKED, TableDiff, group_text, unit_node
+from relax_explorer.viz.table_diff import CONTEXT, GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.tables import Row, cell, plain
+from relax_explorer.viz.visible import columns, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.provenance import Trace
@@ -60,7 +61,7 @@ def cursor_in(shown: Sequence[Row], stage: Snapshot, selection: Selection, moved
         return shown.line_of(number)
     same = (n for n, row in enumerate(shown) if row.node is not None and row.node is selection.binding)
     named = (n for n, row in enumerate(shown) if selection.variable and _variable(row) == selection.variable)
-    changed = (n for n, row in enumerate(shown) if moved and row.gutter != " ")
+    changed = (n for n, row in enumerate(shown) if moved and row.mark != " ")
     entry = (n for n, row in enumerate(shown) if row.function == stage.entry)
     return next(chain(same, named, changed, entry), 0)
 
@@ -74,7 +75,7 @@ def marked_runs(shown: Sequence[Row]) -> list[int]:
     """The first row of each run of rows with a mark; rows in folds count."""
     if isinstance(shown, TableRows):
         return shown.changes()
-    marked = [row.gutter != " " for row in shown]
+    marked = [row.mark != " " for row in shown]
     return [n for n, is_marked in enumerate(marked) if is_marked and not (n and marked[n - 1])]
 
 
@@ -148,7 +149,7 @@ def compact_rows(
         diff = session.diff(base, stage.number)
         shown = opened | {fn.name for fn in diff.functions if fn.status == "changed"}
         before, after = table(session.stages[base], shown), table(stage, shown)
-        found = TableDiff(before, after, diff, mode == "only")
+        found = TableDiff(before, after, diff, CONTEXT if mode == "only" else None)
         return BesideRows(after, found, width, shift) if mode == "beside" else TableRows(after, found)
 
     place = (width, shift) if mode == "beside" else ()
@@ -162,7 +163,7 @@ def text_rows(
     base = stage.number - 1 if since is None else since
     if mode == "only" and stage.number:
         found = diff_lines(session.diff(base, stage.number))
-        return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
+        return [replace(line, note="") for line in found] or [Row("nothing changed")]
     marks: dict[Any, str] = {}
     if mode == "inline" and stage.number:
         for fn in session.diff(base, stage.number).functions:
@@ -410,7 +411,7 @@ def history_lines(session: Session, selection: Selection) -> list[str]:
         before = text
     wide = min(16, max([columns(trace.made_by) for trace, _, _ in found], default=0))
     return [
-        f"{'▌' if trace.stage == selection.stage else ' '}{trace.label:>2} {_cell(trace.made_by, wide)} "
+        f"{'▌' if trace.stage == selection.stage else ' '}{trace.label:>2} {cell(visible(trace.made_by), wide)} "
         f"{'~' if is_change else trace.mark} {visible(text)}"
         for trace, is_change, text in found
     ]
@@ -425,12 +426,6 @@ def _traces(session: Session, selection: Selection) -> list[tuple[Trace, bool]]:
     found = history(session.stages, selection.stage, selection.function, selection.binding)
     texts = ["" if trace.gone else _trace_text(trace) for trace in found]
     return [(trace, n > 0 and texts[n] != texts[n - 1]) for n, trace in enumerate(found)]
-
-
-def _cell(text: str, width: int) -> str:
-    """A text in exactly `width` cells."""
-    shown = fit(visible(text), width)
-    return shown + " " * (width - columns(shown))
 
 
 def _trace_text(trace: Trace, known: Collection[str] = ()) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.table_rows import TableRows
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.tables import Row
 
 EVERYWHERE = "all:"
 PATTERN = "pat:"
@@ -78,7 +78,7 @@ def matches(row: Row, text: str) -> bool:
         if text.startswith(scope):
             wanted = text.removeprefix(scope).strip()
             return bool(wanted) and _has(part(row), wanted)
-    return _has(f"{row.text} {row.ghost}", text)
+    return _has(f"{row.text} {row.right}", text)
 
 
 def _has(text: str, wanted: str) -> bool:
@@ -92,7 +92,7 @@ def _operation(row: Row) -> str:
 
 
 def _type(row: Row) -> str:
-    return row.ghost
+    return row.right
 
 
 def _variable(row: Row) -> str:

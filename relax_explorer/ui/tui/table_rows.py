@@ -9,45 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
-from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
-from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, LazyRows, Place, around
-from relax_explorer.viz.visible import character_columns, columns, fit, visible
+from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
+from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, side
+from relax_explorer.viz.visible import columns, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
 
 
-class MadeRows(LazyRows[Row]):
-    """Many rows, of which few are seen. A class that extends it tells how many there are, and makes one."""
-
-    def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
-
-    def row(self, number: int) -> Row:
-        """The row of a number, made once."""
-        row = self._rows.get(number)
-        if row is None:
-            row = self._rows[number] = self._made(number)
-        return row
-
-    def _made(self, number: int) -> Row:
-        """The row of a number."""
-        raise NotImplementedError
-
-
-# -- table rows ------------------------------------------------------------------------------------------------------
-# The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds.
-
-
-WIDEST_INFO = 48
 SEPARATOR = " │  "
 _POINTS = frozenset("●◆○")
 
 
-class TableRows(MadeRows):
+class TableRows(LazyRows[Row]):
     """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made."""
 
     def __init__(
@@ -68,23 +44,22 @@ class TableRows(MadeRows):
 
     def _made(self, number: int) -> Row:
         if self.diff is not None:
-            marked = self.diff[number]
-            return _row(marked.row, marked.glyph, marked.is_old)
+            return _shown(self.diff[number])
         kept = self._kept(number)
         if kept is not None:
             return kept
-        shown = self.table[number]
-        row = self._marked(shown)
-        if self.values is None or not row.ghost:
+        place = self.table.places[number]
+        row = _shown(self.table[number], self._mark(place))
+        if self.values is None or not row.right:
             return row
-        from relax_explorer.viz.value_table import (
+        from relax_explorer.viz.value_table import (  # the machine, only once something ran
             INLINE,
             inline_value,
-        )  # the machine, only once something ran
+        )
 
-        value = _value(self, shown.place)
+        value = _value(self, place)
         inline = inline_value(value) if value is not None else " " * INLINE
-        return replace(row, ghost=f"{row.ghost} {inline}")
+        return replace(row, right=f"{row.right} {inline}")
 
     def after(self, before: TableRows | None) -> TableRows:
         """These rows, which take those that look as before from the rows of another step."""
@@ -100,19 +75,16 @@ class TableRows(MadeRows):
         if before is None or row is None or (before.values is None) != (self.values is None):
             return None
         place = self.table.places[number]
-        if row.gutter != self._glyph(place):
+        if row.mark != self._mark(place):
             return None
         return row if _value(before, place) is _value(self, place) else None
 
-    def _glyph(self, place: Place) -> str:
+    def _mark(self, place: Place) -> str:
         return self.marks.get(id(place.node), " ") if place.kind != "else" else " "
 
     def without_values(self) -> TableRows:
         """The same rows where values have no room beside them."""
         return self if self.values is None else TableRows(self.table, self.diff, self.marks)
-
-    def _marked(self, shown: TableRow) -> Row:
-        return _row(shown, self._glyph(shown.place))
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note behind its text."""
@@ -240,7 +212,7 @@ class FoldedRows(TableRows):
             changed = sum(self.diff.kind(number) not in UNMARKED for number in numbers)
             parts += [f"{changed} changed"] if changed else []
         elif self.marks:
-            points = sum(self.base[number].gutter in _POINTS for number in numbers)
+            points = sum(self.base[number].mark in _POINTS for number in numbers)
             parts += [_count(points, "breakpoint")] if points else []
         return ", ".join(parts)
 
@@ -297,79 +269,29 @@ class BesideRows(TableRows):
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note in each of its sides."""
-        old, new, kind = self.pairs.sides(number)
+        old, new = self.pairs.sides(number)
+        kind, marked = self.pairs.kind(number), self.pairs[number]
         left = (self.width - len(SEPARATOR)) // 2
         right = self.width - len(SEPARATOR) - left
-        role = "removed" if kind == "removed" else ""
         pieces = (
-            *half(old, left, self.shift, role, note),
+            *side(old, left, self.shift, "removed" if kind == "removed" else "", note),
             ("muted", SEPARATOR[:2]),
             ("added", "+") if kind == "added" else ("muted", " "),
             ("muted", SEPARATOR[3:]),
-            *half(new, right, self.shift, "", note),
+            *side(new, right, self.shift, note=note),
         )
-        marked = self.pairs[number]
-        shown = new or old
-        assert shown is not None  # a pair has a side
-        text = "".join(text for _, text in pieces)
-        node = None if marked.is_old else shown.place.node
-        return Row(text, marked.glyph, node, shown.place.function, "", pieces)
+        return colored_row(pieces, marked.mark, marked.node, marked.function)
 
     def widest(self, numbers: Iterable[int]) -> int:
         """The cells of the longest side among some rows."""
-        sides = [side for n in numbers for side in self.pairs.sides(n)[:2] if side is not None]
-        return max([columns(side.text) for side in sides], default=0)
-
-
-def half(row: TableRow | None, width: int, shift: int, role: str, note: str) -> list[Piece]:
-    """One side, exactly `width` cells wide: the text from cell `shift` on, a note that is never cut off by it, its StructInfo at the right."""
-    if row is None:
-        return [("text", " " * width)]
-    info = fit(visible(row.info, WIDEST_INFO), width // 2)
-    room = width - columns(info) - 1 if info else width
-    pieces = [(role, row.text)] if role else row.pieces
-    clean = [(name, visible(text, 2000)) for name, text in pieces]
-    left = max(0, room - columns(note))
-    sized = [(name, columns(text)) for name, text in clean]
-    is_farther = left > len(FARTHER) and goes_farther(sized, shift + left)
-    shown = cut(clean, shift, max(0, left - len(FARTHER) * is_farther))
-    shown += [("new", FARTHER)] if is_farther else []
-    shown += [("muted", note)] if note else []
-    taken = sum(columns(text) for _, text in shown)
-    return [*shown, ("text", " " * (room - taken)), *([("text", " "), ("dimension", info)] if info else [])]
-
-
-def cut(pieces: Iterable[Piece], left: int, width: int) -> list[Piece]:
-    """At most `width` cells of some pieces, from cell `left` on. `…` marks what is cut at the right."""
-    kept: list[Piece] = []
-    at, end = 0, left + width
-    for role, text in pieces:
-        part = ""
-        for character in text:
-            size = character_columns(character)
-            if at + size > end:
-                return _ellipsis([*kept, (role, part)])
-            part += character if at >= left else ""
-            at += size
-        kept += [(role, part)] if part else []
-    return kept
-
-
-def _ellipsis(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces with `…` in the place of their last cell."""
-    kept = [piece for piece in pieces if piece[1]]
-    if not kept:
-        return kept
-    role, text = kept.pop()
-    shown = [*kept, (role, text[:-1])] if text[:-1] else kept
-    return [*shown, ("muted", "…" + " " * (columns(text[-1]) - 1))]
+        sides = [row for n in numbers for row in self.pairs.sides(n) if row is not None]
+        return max([columns(row.text) for row in sides], default=0)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _row(shown: TableRow, glyph: str, is_old: bool = False) -> Row:
-    node = None if is_old else shown.place.node
-    pieces = (("removed", shown.text),) if is_old else shown.pieces
-    return Row(shown.text, glyph, node, shown.place.function, visible(shown.info, WIDEST_INFO), pieces)
+def _shown(row: Row, mark: str = "") -> Row:
+    """A row of a table in a terminal."""
+    return replace(row, mark=mark or row.mark, right=visible(row.right, WIDEST_INFO))

@@ -28,8 +28,9 @@ from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.typed import piped
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 REMARKS = 4  # warnings
@@ -153,7 +154,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def _row(self, number: int, is_wrong: bool) -> Row:
         entry = self.plan.entries[number]
         text = f"[{'x' if entry.is_on else ' '}] {number + 1:>2} {visible(entry.step.label, 200)}"
-        return Row(text, "!" if is_wrong else " ", number, ghost=self._changed(number))
+        return Row(text, "!" if is_wrong else " ", number, right=self._changed(number))
 
     def _changed(self, number: int) -> str:
         """What a step changed, if the steps up to it ran like this."""

@@ -17,7 +17,8 @@ from relax_explorer.ui.tui.screens.moving import Moving, Settling
 from relax_explorer.ui.tui.state import room
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.framed import RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import columns, visible
 
 MOST_LINES = 12

@@ -29,7 +29,8 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row, text_lines
 from relax_explorer.viz.visible import visible
 
 Given = tuple[str, str]  # a function and a condition

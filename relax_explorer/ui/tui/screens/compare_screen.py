@@ -16,7 +16,7 @@ from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
 from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedText
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.pair_table import (
     distance_number,
     distances_line,
@@ -27,6 +27,7 @@ from relax_explorer.viz.pair_table import (
     verdict_line,
 )
 from relax_explorer.viz.stage_line import stage_line
+from relax_explorer.viz.tables import Row, text_lines
 from relax_explorer.viz.visible import columns, fit, visible
 
 NOT_COMPARED = "nothing is compared yet; b chooses a stage"

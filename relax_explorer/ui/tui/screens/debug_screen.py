@@ -23,8 +23,9 @@ from relax_explorer.ui.tui.widgets.framed import (
     FixedLines,
     FixedText,
 )
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.table_folds import CHECKS, Folded
+from relax_explorer.viz.tables import Row, text_lines
 from relax_explorer.viz.value_table import value_page
 from relax_explorer.viz.visible import columns, fit, visible
 

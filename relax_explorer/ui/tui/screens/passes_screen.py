@@ -19,9 +19,10 @@ from relax_explorer.ui.tui.search import matches
 from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE, State
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedLines, FixedText
-from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
+from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_folds import Folded
+from relax_explorer.viz.tables import Row, TextRows, text_lines
 from relax_explorer.viz.visible import visible
 
 RAIL = 31  # cells of a line in the list of stages
@@ -243,7 +244,7 @@ class PassesScreen(ProgramFrame):
             self.fit()
             self.explorer.stage_control.show(number)
         elif (
-            view.row is not None and view.row.gutter != "-" and isinstance(self._function(view.row), PrimFunc)
+            view.row is not None and view.row.mark != "-" and isinstance(self._function(view.row), PrimFunc)
         ) or self.is_on_closed:
             self.action_fold()
         elif name := rows.callee(self.explorer.state.selection.binding):

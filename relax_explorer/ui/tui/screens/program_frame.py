@@ -8,8 +8,9 @@ from typing import ClassVar
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.table_rows import TableRows
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.table_folds import Fold, Folded
+from relax_explorer.viz.tables import Row
 
 
 class ProgramFrame(Frame):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import wrap
 
 from rich.text import Text
@@ -14,8 +13,9 @@ from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import ButtonLine, CursorMoved, Fitted, FixedText
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
-from relax_explorer.viz.solving import TABLES, LazyLines, Line, Solving
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.solving import TABLES, Solving
+from relax_explorer.viz.tables import text_lines
 from relax_explorer.viz.visible import fit
 
 _HINTS = {
@@ -67,7 +67,7 @@ class SolverScreen(Frame):
             return
         steps = self.lines("steps")
         if solving is not old.solving:
-            steps.show(_rows(solving.lines()), state.step)
+            steps.show(solving.lines(), state.step)
             for name in TABLES:
                 self.lines(name).cursor = 0
         elif steps.cursor != state.step:
@@ -105,7 +105,7 @@ class SolverScreen(Frame):
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
         view, table = self.lines(name), solving.table(name, step)
         self._counts[name] = len(table.lines)
-        lines = _rows(table.lines) if len(table.lines) else text_lines(["nothing"])
+        lines = table.lines if len(table.lines) else text_lines(["nothing"])
         view.show(lines, table.shown)
         if table.shown is not None:
             view.centre()
@@ -217,12 +217,3 @@ class SolverScreen(Frame):
             self.explorer.leave()
         else:
             super().action_back()
-
-
-def _rows(lines: Sequence[Line]) -> LazyLines[Row]:
-    """Lines of a solver as rows."""
-    return LazyLines(len(lines), lambda number: _row(lines[number]))
-
-
-def _row(line: Line) -> Row:
-    return Row(line.text, line.gutter, line.goal)
