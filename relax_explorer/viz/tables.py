@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from textwrap import wrap
 from typing import Any, TypeVar, overload
 
 from relax_explorer.core.ir import expr as e
@@ -71,6 +73,11 @@ def colored_row(
 def plain(pieces: Iterable[Piece]) -> str:
     """The text of pieces."""
     return "".join([text for _, text in pieces])
+
+
+def wrapped(lines: Iterable[str], width: int) -> list[Row]:
+    """Sentences as rows of at most `width` cells."""
+    return text_lines(part for line in lines for part in wrap(line, width, subsequent_indent="  "))
 
 
 def text_lines(lines: Iterable[str], role: str = "text") -> list[Row]:
@@ -137,6 +144,11 @@ def cell(text: str, width: int, align: str = "<") -> str:
     return gap + shown if align == ">" else shown + gap
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 binding`, `2 bindings`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def apart(left: str, right: str, width: int, least: int = 1) -> str:
     """Two texts at both ends of `width` cells, with some space between them at least."""
     return f"{left}{' ' * max(least, width - columns(left) - columns(right))}{right}"
@@ -160,17 +172,15 @@ class Columns(tuple[Column, ...]):
         return plain(self.pieces(*texts)).rstrip()
 
     def pieces(self, *texts: str, **roles: str) -> list[Piece]:
-        """The texts of a row with the roles of their columns, or with others in place of these roles. Neighbours with one role are one piece."""
-        pieces: list[Piece] = []
+        """The texts of a row with the roles of their columns, or with others in place of these. Neighbours of one role are one piece."""
+        cells: list[Piece] = []
         for column, text in zip(self, texts, strict=True):
-            if column.width == 0:
-                continue
-            role = roles.get(column.role, column.role)
             shown = text if column.width is None else cell(text, column.width, column.align) + " "
-            if pieces and pieces[-1][0] == role:
-                shown = pieces.pop()[1] + shown
-            pieces.append((role, shown))
-        return pieces
+            if column.width != 0:
+                cells.append((roles.get(column.role, column.role), shown))
+        runs = groupby(cells, lambda piece: piece[0])
+        pieces = [(role, plain(run)) for role, run in runs]
+        return [*pieces[:-1], (pieces[-1][0], pieces[-1][1].rstrip())]
 
     @property
     def heading(self) -> str:

@@ -107,7 +107,7 @@ class PairRows(LazyRows[Row]):
     def heading(self, a: str, b: str) -> str:
         """The names of the columns, or of both stages."""
         if not self._half:
-            return self._table.heading
+            return self._table.columns.heading
         return f"{cell(f'A {a}', self._half)} │ {'max|Δ|':>8}{' ' * (MIDDLE - 14)} │ B {b}"
 
     def _beside(self, view: PairView) -> list[Piece]:

@@ -31,7 +31,7 @@ from relax_explorer.viz.short import short_info
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import CONTEXT, GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
-from relax_explorer.viz.tables import Row, cell, plain
+from relax_explorer.viz.tables import Row, cell, counted, plain
 from relax_explorer.viz.visible import columns, visible
 
 if TYPE_CHECKING:
@@ -388,16 +388,12 @@ def _function_line(fn: object) -> list[str]:
         return []
     bindings = sum(len(block.bindings) for block in fn.body.blocks)
     parts = [
-        _count(len(fn.params), "parameter"),
-        _count(bindings, "binding"),
+        counted(len(fn.params), "parameter"),
+        counted(bindings, "binding"),
         *["private"] * fn.is_private,
         *["impure"] * (fn.pure is False),
     ]
     return [", ".join(parts)]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def history_lines(session: Session, selection: Selection) -> list[str]:

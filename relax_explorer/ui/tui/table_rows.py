@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
-from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, side
+from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, counted, side
 from relax_explorer.viz.visible import columns, visible
 
 if TYPE_CHECKING:
@@ -207,13 +207,13 @@ class FoldedRows(TableRows):
 
     def _hidden(self, fold: Fold, numbers: range) -> str:
         """What a fold hides: `12 bindings, 3 changed`."""
-        parts = [_count(fold.bindings, "more check" if fold.key.kind == CHECKS else "binding")]
+        parts = [counted(fold.bindings, "more check" if fold.key.kind == CHECKS else "binding")]
         if self.diff is not None:
             changed = sum(self.diff.kind(number) not in UNMARKED for number in numbers)
             parts += [f"{changed} changed"] if changed else []
         elif self.marks:
             points = sum(self.base[number].mark in _POINTS for number in numbers)
-            parts += [_count(points, "breakpoint")] if points else []
+            parts += [counted(points, "breakpoint")] if points else []
         return ", ".join(parts)
 
     @property
@@ -286,10 +286,6 @@ class BesideRows(TableRows):
         """The cells of the longest side among some rows."""
         sides = [row for n in numbers for row in self.pairs.sides(n) if row is not None]
         return max([columns(row.text) for row in sides], default=0)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _shown(row: Row, mark: str = "") -> Row:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
-
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -15,7 +13,7 @@ from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import ButtonLine, CursorMoved, Fitted, FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import TABLES, Solving
-from relax_explorer.viz.tables import text_lines
+from relax_explorer.viz.tables import text_lines, wrapped
 from relax_explorer.viz.visible import fit
 
 _HINTS = {
@@ -89,12 +87,7 @@ class SolverScreen(Frame):
         view = self.lines("about")
         whole = self.app.size.width
         width = whole if self.is_narrow else view.scrollable_content_region.width or whole * 2 // 5
-        lines = [
-            part
-            for line in solving.about(step)
-            for part in wrap(line, max(20, width - 3), subsequent_indent="  ")
-        ]
-        view.show(text_lines(lines), 0)
+        view.show(wrapped(solving.about(step), max(20, width - 3)), 0)
         view.show_title(self._where(solving, step))
 
     def on_fitted(self, message: Fitted) -> None:
