@@ -10,8 +10,8 @@ from textual import events
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.screens.popup import Popup
+from relax_explorer.ui.tui.widgets.framed import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 from tests.ui.test_screens import idle, press

@@ -11,7 +11,7 @@ import pytest
 
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer, screen_class
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import DATA, SAMPLES
 

@@ -20,9 +20,8 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
-from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
-from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
+from relax_explorer.ui.tui.pass_trials import step_completions
+from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor, TextEditor
 from relax_explorer.ui.tui.trying import NoVerdicts, Question, Trier, answer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView

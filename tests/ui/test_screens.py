@@ -17,10 +17,9 @@ from relax_explorer.ui.tui import pictures
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
 from relax_explorer.ui.tui.debug_rows import RunView, step_at, timeline
-from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
-from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.widgets.command_input import CommandInput
-from relax_explorer.ui.tui.widgets.framed import FixedLines
+from relax_explorer.ui.tui.screens.inputs_dialog import Inputs
+from relax_explorer.ui.tui.screens.popup import Popup
+from relax_explorer.ui.tui.widgets.framed import CommandInput, FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.tables import Row
 from tests.support.roundtrip import SAMPLES

@@ -12,8 +12,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.answers import show_why_at
-from relax_explorer.ui.tui.check_list import (
+from relax_explorer.ui.tui.answers import (
     FILTERS,
     CheckList,
     Entry,
@@ -22,6 +21,7 @@ from relax_explorer.ui.tui.check_list import (
     checks_of,
     listed,
     place_of,
+    show_why_at,
 )
 from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.debug_rows import RunView, call_line, step_at, timeline
 from relax_explorer.ui.tui.empty import no_run
-from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
+from relax_explorer.ui.tui.screens.passes_screen import ProgramFrame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import (
     Box,
