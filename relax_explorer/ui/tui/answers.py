@@ -1,4 +1,4 @@
-"""What the `:` line answers: pages that explain, where lengths come from, and programs with shape contracts in other forms."""
+"""What the `:` line answers: pages that explain, where lengths come from, checks of lengths, and programs with shape contracts in other forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and clicks of a session as lines of text: written while somebody works, and played again.
+"""Keys and clicks of a session as lines of text: written while somebody works, and played again, and what they may touch then.
 
     size 80 24
     key ] j enter

@@ -1,4 +1,4 @@
-"""Which passes would change the program at a place of the pipeline. They are tried in the background, and results are remembered."""
+"""Which passes would change the program at a place of the pipeline. They are tried in the background, and results are remembered; lists of passes tell them."""
 
 from __future__ import annotations
 

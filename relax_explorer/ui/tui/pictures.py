@@ -1,4 +1,4 @@
-"""What takes a while to show: graphs, pictures, histories, and searches through all stages. Each is a job."""
+"""What takes a while to show: graphs, pictures, histories, searches through all stages, and files to take away. Each is a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of the screens: text with gutters. They are made from snapshots and need no terminal."""
+"""The rows of the screens: programs, problems, histories, and the list of stages. They are made from snapshots and need no terminal."""
 
 from __future__ import annotations
 

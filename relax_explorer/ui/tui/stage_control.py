@@ -1,4 +1,4 @@
-"""The stages of the open program: reading files, running passes, and moving from stage to stage and place to place."""
+"""The stages of the open program: reading files, running passes, moving from stage to stage and place to place, and marks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds.
+"""The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds; and what a search finds in them.
 
 A row has a number, which counts all rows, and a line, which counts those that no fold hides.
 """

@@ -1,4 +1,4 @@
-"""Themes for Textual, and the characters that a terminal may get."""
+"""Themes for Textual, its style sheet, and the characters that a terminal may get."""
 
 from __future__ import annotations
 

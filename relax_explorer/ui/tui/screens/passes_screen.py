@@ -1,4 +1,4 @@
-"""The passes screen: the stages, the program with its changes, and the details of the selected value."""
+"""The passes screen: the stages, the program with its changes, and the details of the selected value; and any screen with a program that folds."""
 
 from __future__ import annotations
 

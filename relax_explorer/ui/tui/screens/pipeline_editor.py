@@ -1,4 +1,4 @@
-"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks before it runs."""
+"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks before it runs; and the text of a stage to edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines over a screen, and a line that waits for one key."""
+"""What opens over a screen: lines, a line that waits for one key, and the command palette."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small parts of screens: frames, texts, lines with words to click, scrollbars, and what views tell their screen."""
+"""The small parts of screens: frames, texts, lines with words to click or to type in, scrollbars, and what views tell their screen."""
 
 from __future__ import annotations
 
