@@ -1,4 +1,4 @@
-"""Which passes would change the program at a place of the pipeline. They are tried in the background, and results are remembered; lists of passes tell them."""
+"""Which passes would change the program at a place of the pipeline. Results of trials in the background are remembered and listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks before it runs; and the text of a stage to edit."""
+"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks; and the text of a stage."""
 
 from __future__ import annotations
 
