@@ -57,7 +57,7 @@ def _title(fn: FunctionDiff) -> str:
 
 
 def _function(fn: FunctionDiff, context: int) -> Iterator[Row]:
-    old, new = _Text(), _Text()
+    old, new = Names(), Names()
     for number, skipped in _near_changes([pair.kind for pair in fn.pairs], context):
         if skipped:
             yield Row(f"  … {skipped} unchanged", kind="same")
@@ -82,16 +82,16 @@ def _near_changes(kinds: Sequence[str], context: int) -> Iterator[tuple[int, int
         number += length
 
 
-def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[Row]:
+def _pair(fn: FunctionDiff, pair: Pair, old: Names, new: Names) -> Iterator[Row]:
     before = fn.old[pair.a] if pair.a is not None else None
     after = fn.new[pair.b] if pair.b is not None else None
     if before is not None and (after is None or pair.kind in ("changed", "type")):
-        yield Row(old(before), GLYPHS["removed"], unit_node(before), kind=pair.kind)
+        yield Row(_text(before, old), GLYPHS["removed"], unit_node(before), kind=pair.kind)
     if after is not None:
         group = fn.groups.get(pair.b) if pair.b is not None else None
         note = group_text(fn, group) if group is not None else ""
         mark = GLYPHS["added" if pair.kind == "changed" else pair.kind]
-        yield Row(new(after), mark, unit_node(after), note=note, kind=pair.kind)
+        yield Row(_text(after, new), mark, unit_node(after), note=note, kind=pair.kind)
 
 
 def group_text(fn: FunctionDiff, group: Group) -> str:
@@ -113,18 +113,13 @@ def unit_node(unit: Unit) -> Any:
     return unit.node if isinstance(unit, Line) else unit
 
 
-class _Text:
-    """Bindings as text, one line each; lines of PrimFuncs unchanged."""
-
-    def __init__(self) -> None:
-        self.names = Names()
-
-    def __call__(self, binding: Unit) -> str:
-        if isinstance(binding, Line):
-            return binding.text
-        printer = FunctionPrinter(ExprText(self.names, NEW, Constants()))
-        printer.binding(binding, 1)
-        return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")
+def _text(binding: Unit, names: Names) -> str:
+    """A binding in one line; a line of a PrimFunc unchanged."""
+    if isinstance(binding, Line):
+        return binding.text
+    printer = FunctionPrinter(ExprText(names, NEW, Constants()))
+    printer.binding(binding, 1)
+    return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")
 
 
 def stat_line(diff: ModuleDiff) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
 
@@ -32,55 +32,44 @@ class Place(NamedTuple):
     text: str = ""  # of a line of a kernel
 
 
-_WITH_BODIES = (e.Function, e.If)
-_Step = Union[Place, Iterator["_Step"]]  # noqa: UP007  # an alias that names itself
+_Part = tuple[str, e.Expr | e.Binding | e.BindingBlock, int]  # kind, node and depth of a place
 
 
 def outline(name: str, fn: e.Function) -> Iterator[Place]:
     """The places of a function, in the order of its text; nested functions and branches to any depth."""
-    stack: list[Iterator[_Step]] = [_Walk(name).function(fn)]
+    numbers = count(1)
+    yield Place("head", fn, name)
+    stack = [_parts(fn.body, 0, "return")]
     while stack:
-        item = next(stack[-1], None)
-        if item is None:
+        part = next(stack[-1], None)
+        if part is None:
             stack.pop()
-        elif isinstance(item, Place):
-            yield item
-        else:
-            stack.append(item)
+            continue
+        kind, node, depth = part
+        yield Place(kind, node, name, depth, next(numbers) if kind == "binding" else 0)
+        if kind == "binding" and isinstance(node, e.VarBinding):
+            value = node.value
+            if isinstance(value, e.Function):
+                stack.append(_parts(value.body, depth + 1, "return"))
+            elif isinstance(value, e.If):
+                stack.append(_branches(node, value, depth))
 
 
-class _Walk:
-    """Walks through a function and numbers its bindings. An inner body is given as the walk through it."""
+def _parts(body: e.Expr, depth: int, last: str) -> Iterator[_Part]:
+    """The places of a body, without those of inner bodies."""
+    if isinstance(body, e.SeqExpr):
+        for block in body.blocks:
+            if type(block) is e.DataflowBlock:
+                yield "block", block, depth
+            for binding in block.bindings:
+                yield "binding", binding, depth
+    yield last, body, depth
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.numbers = count(1)
 
-    def function(self, fn: e.Function) -> Iterator[_Step]:
-        """The places of the function."""
-        yield Place("head", fn, self.name)
-        yield self._sequence(fn.body, 0, "return")
-
-    def _sequence(self, body: e.Expr, depth: int, last: str) -> Iterator[_Step]:
-        name, numbers = self.name, self.numbers
-        if isinstance(body, e.SeqExpr):
-            for block in body.blocks:
-                if type(block) is e.DataflowBlock:
-                    yield Place("block", block, name, depth)
-                for binding in block.bindings:
-                    yield Place("binding", binding, name, depth, next(numbers))
-                    if type(binding.value) in _WITH_BODIES and isinstance(binding, e.VarBinding):
-                        yield self._inner(binding, depth + 1)
-        yield Place(last, body, name, depth)
-
-    def _inner(self, binding: e.VarBinding, depth: int) -> Iterator[_Step]:
-        value = binding.value
-        if isinstance(value, e.Function):
-            yield self._sequence(value.body, depth, "return")
-        elif isinstance(value, e.If):
-            yield self._sequence(value.true_branch, depth, "result")
-            yield Place("else", binding, self.name, depth - 1)
-            yield self._sequence(value.false_branch, depth, "result")
+def _branches(binding: e.VarBinding, value: e.If, depth: int) -> Iterator[_Part]:
+    yield from _parts(value.true_branch, depth + 1, "result")
+    yield "else", binding, depth
+    yield from _parts(value.false_branch, depth + 1, "result")
 
 
 # -- table folds -----------------------------------------------------------------------------------------------------

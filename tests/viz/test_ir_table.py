@@ -199,6 +199,18 @@ def test_removed_rows_stand_in_place_and_changed_pieces_are_marked() -> None:
     assert [row.text for row in only] == [row.text for row in shown]
 
 
+def test_removed_rows_stand_in_the_columns_of_the_new_stage() -> None:
+    from relax_explorer.core.session.align import diff_modules
+
+    old = table("y = R.exp(x)", "z = R.sin(x)", "return z")
+    new = table("a_longer_name = R.sin(x)", "return a_longer_name")
+    shown = TableDiff(old, new, diff_modules(old.stage.module, new.stage.module))
+    assert [row.text for row in shown if row.kind == "binding"] == [
+        "   y             = exp(x)",
+        " 1 a_longer_name = sin(x)",
+    ]
+
+
 def test_only_changes_counts_what_it_leaves_out() -> None:
     session = Session(rxe.load(DATA / "llama" / "00_input.py"), "CanonicalizeBindings")
     session.run_all()

@@ -255,20 +255,12 @@ class Entry:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """One function: how many checks there are of each answer, and how many of each kind remain."""
-
-    function: str
-    counts: str
-    left: str  # by kind
-
-
-@dataclass(frozen=True, eq=False)
-class Total:
-    """What all checks of a run took. `function` is that of the first place below."""
+class Head:
+    """A line above checks, of one function or of a run, and more about it. `function` is that of the first check below."""
 
     function: str
     text: str
+    about: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +271,7 @@ class CheckList:
     the run so far, if there is one.
     """
 
-    items: tuple[Group | Total | ShapeCheck | Entry, ...]
+    items: tuple[Head | ShapeCheck | Entry, ...]
     widths: tuple[int, int, int, int]
     costs: Costs | None = None
 
@@ -326,7 +318,7 @@ def checks_of(module: IRModule, function: str, condition: str) -> dict[str, list
 
 def listed(checks: dict[str, list[ShapeCheck]], shown: str, costs: Costs | None) -> CheckList:
     """The checks that a filter shows. Reasons and widths are found here, off the thread that draws."""
-    items: list[Group | Total | ShapeCheck | Entry] = []
+    items: list[Head | ShapeCheck | Entry] = []
     if shown == "costly":
         items += _costly(checks, costs)
     for name, found in checks.items() if shown != "costly" else ():
@@ -341,11 +333,13 @@ def listed(checks: dict[str, list[ShapeCheck]], shown: str, costs: Costs | None)
     return CheckList(tuple(items), (names, conditions, demands, reasons), costs)
 
 
-def _costly(checks: dict[str, list[ShapeCheck]], costs: Costs | None) -> Iterator[Total | ShapeCheck | Entry]:
+def _costly(checks: dict[str, list[ShapeCheck]], costs: Costs | None) -> Iterator[Head | ShapeCheck | Entry]:
     """What a run spent, then the places that it checked. A place with several checks has the row of the first one."""
     sites = [] if costs is None else costs.sites([check for found in checks.values() for check in found])
     if costs is not None and sites:
-        yield Total(sites[0].checks[0].function, f"in this run {share_text(costs)}")
+        text = f"in this run {share_text(costs)}"
+        parts = "of the checks, of operators that compared lengths, and of buffers of kernels"
+        yield Head(sites[0].checks[0].function, text, (f"{text}: {parts}",))
     for site in sites:
         first = site.checks[0]
         yield Entry(first.function, site.checks) if first.kind == PARAMETERS else first
@@ -356,12 +350,14 @@ def _widths(check: ShapeCheck) -> tuple[int, int, int, int]:
     return columns(texts[0]), columns(texts[1]), columns(texts[2]), columns(texts[3])
 
 
-def _group(name: str, checks: Sequence[ShapeCheck]) -> Group:
+def _group(name: str, checks: Sequence[ShapeCheck]) -> Head:
     """How many checks a function has of each answer, and how many of each kind remain."""
     counts = [(sum(check.answer is answer for check in checks), word) for answer, word in _WORDS.items()]
     told = ", ".join([f"{number} {word}" for number, word in counts if number])
     left = Counter(check.word for check in checks if check.answer is Answer.UNKNOWN)
-    return Group(name, told or "nothing to check", ", ".join(f"{kind}: {n}" for kind, n in left.items()))
+    text = f"{visible(name, 60)}: {told or 'nothing to check'}"
+    kinds = ", ".join(f"{kind}: {number}" for kind, number in left.items())
+    return Head(name, text, (text, *([f"left to the run by kind: {kinds}"] if kinds else [])))
 
 
 def _is_of_entry(check: ShapeCheck) -> bool:
@@ -388,10 +384,7 @@ def check_rows(found: CheckList, width: int) -> LazyLines[Row]:
 
     def row(number: int) -> Row:
         item = found.items[number]
-        if isinstance(item, Group):
-            head = f"{visible(item.function, 60)}: {item.counts}"
-            return colored_row([("title", head)], " ", item, item.function)
-        if isinstance(item, Total):
+        if isinstance(item, Head):
             return colored_row([("title", item.text)], " ", item, item.function)
         if isinstance(item, Entry):
             return _entry_row(item, found.costs)
@@ -460,10 +453,8 @@ def check_details(row: Row, found: CheckList) -> list[str]:
     if isinstance(node, Entry):
         cost = [] if found.costs is None else [_cost(node.checks[0], found.costs)]
         return [_OUTSIDE, *[f"  {visible(check.text, 200)}" for check in node.checks], *cost]
-    if isinstance(node, Total):
-        return [f"{node.text}: of the checks, of operators that compared lengths, and of buffers of kernels"]
-    if isinstance(node, Group):
-        return [row.text.strip(), *([f"left to the run by kind: {node.left}"] if node.left else [])]
+    if isinstance(node, Head):
+        return list(node.about)
     assert isinstance(node, ShapeCheck)  # rows have no other nodes
     line = f", line {_line(node)}" if _line(node) else ""
     if node.kind == PARAMETERS:
