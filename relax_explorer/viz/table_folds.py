@@ -32,44 +32,41 @@ class Place(NamedTuple):
     text: str = ""  # of a line of a kernel
 
 
-_Part = tuple[str, e.Expr | e.Binding | e.BindingBlock, int]  # kind, node and depth of a place
-
-
 def outline(name: str, fn: e.Function) -> Iterator[Place]:
     """The places of a function, in the order of its text; nested functions and branches to any depth."""
     numbers = count(1)
     yield Place("head", fn, name)
-    stack = [_parts(fn.body, 0, "return")]
+    stack = [_places(name, fn.body, 0, "return", numbers)]
     while stack:
-        part = next(stack[-1], None)
-        if part is None:
+        place = next(stack[-1], None)
+        if place is None:
             stack.pop()
             continue
-        kind, node, depth = part
-        yield Place(kind, node, name, depth, next(numbers) if kind == "binding" else 0)
-        if kind == "binding" and isinstance(node, e.VarBinding):
-            value = node.value
-            if isinstance(value, e.Function):
-                stack.append(_parts(value.body, depth + 1, "return"))
-            elif isinstance(value, e.If):
-                stack.append(_branches(node, value, depth))
+        yield place
+        binding = place.node
+        if place.kind == "binding" and isinstance(binding, e.VarBinding):
+            value = binding.value
+            if type(value) is e.Function:
+                stack.append(_places(name, value.body, place.depth + 1, "return", numbers))
+            elif type(value) is e.If:
+                stack.append(_branches(place, value, numbers))
 
 
-def _parts(body: e.Expr, depth: int, last: str) -> Iterator[_Part]:
+def _places(name: str, body: e.Expr, depth: int, last: str, numbers: Iterator[int]) -> Iterator[Place]:
     """The places of a body, without those of inner bodies."""
     if isinstance(body, e.SeqExpr):
         for block in body.blocks:
             if type(block) is e.DataflowBlock:
-                yield "block", block, depth
+                yield Place("block", block, name, depth)
             for binding in block.bindings:
-                yield "binding", binding, depth
-    yield last, body, depth
+                yield Place("binding", binding, name, depth, next(numbers))
+    yield Place(last, body, name, depth)
 
 
-def _branches(binding: e.VarBinding, value: e.If, depth: int) -> Iterator[_Part]:
-    yield from _parts(value.true_branch, depth + 1, "result")
-    yield "else", binding, depth
-    yield from _parts(value.false_branch, depth + 1, "result")
+def _branches(place: Place, value: e.If, numbers: Iterator[int]) -> Iterator[Place]:
+    yield from _places(place.function, value.true_branch, place.depth + 1, "result", numbers)
+    yield Place("else", place.node, place.function, place.depth)
+    yield from _places(place.function, value.false_branch, place.depth + 1, "result", numbers)
 
 
 # -- table folds -----------------------------------------------------------------------------------------------------

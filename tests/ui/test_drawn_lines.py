@@ -18,7 +18,7 @@ from relax_explorer.ui.tui.debug_rows import DoneValues, marked_lines
 from relax_explorer.ui.tui.rows import Recent, compact_rows
 from relax_explorer.ui.tui.table_rows import BesideRows
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.tables import cut, filled, plain
+from relax_explorer.viz.tables import LazyLines, Row, cut, filled, plain
 
 BRANCHES = """
 @R.function
@@ -49,6 +49,15 @@ def test_a_line_fills_its_width_and_marks_a_cut(texts: list[str], left: int, wid
         rest = whole[left:]
         assert text == (rest[: width - 1] + "…" if is_cut and width else rest.ljust(width) if width else "")
     assert all(role == "bold" for role, text in shown if text.strip(" …"))
+
+
+def test_a_row_is_made_once() -> None:
+    made: list[int] = []
+    rows = LazyLines(5, lambda number: made.append(number) or Row(f"row {number}"))
+    assert rows[3] is rows[3] is rows[2:4][1]
+    assert rows[-1].text == "row 4"
+    assert [row.text for row in rows] == [f"row {number}" for number in range(5)]
+    assert sorted(made) == [0, 1, 2, 3, 4]
 
 
 def _debugged(text: str, steps: int) -> tuple[DebugSession, IrTable]:

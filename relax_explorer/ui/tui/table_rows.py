@@ -291,7 +291,10 @@ class BesideRows(TableRows):
 
 def _shown(row: Row, mark: str = "") -> Row:
     """A row of a table in a terminal."""
-    return replace(row, mark=mark or row.mark, right=visible(row.right, WIDEST_INFO))
+    mark, right = mark or row.mark, visible(row.right, WIDEST_INFO)
+    if mark == row.mark and right == row.right:
+        return row
+    return Row(row.text, mark, row.node, row.function, right, row.pieces, row.note, row.kind)
 
 
 # -- search ----------------------------------------------------------------------------------------------------------
