@@ -15,7 +15,7 @@ from relax_explorer.core.session.builds import stage_of
 from relax_explorer.core.session.compare import Trial, lockstep
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
-from relax_explorer.ui.tui import verdicts
+from relax_explorer.ui.tui import pair_rows
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.pair_rows import PairView, pair_views
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -239,7 +239,7 @@ class Module:
 PHASES = {
     "labels": (counterparts._Known, "label"),
     "pairs": (compare.Report, "pairing"),
-    "rows": (verdicts._Side, "_spot"),
+    "rows": (pair_rows._Side, "_spot"),
 }
 
 
@@ -339,10 +339,10 @@ async def test_on_a_wide_screen_both_bindings_stand_beside_their_distance(folder
 
 def test_a_row_of_two_programs_is_made_when_it_is_drawn() -> None:
     pairs = views(FIRST, SECOND)
-    rows = verdicts.PairRows(pairs, verdicts.BESIDE)
+    rows = pair_rows.PairRows(pairs, pair_rows.BESIDE)
     assert len(rows) == len(pairs) > 3
     assert rows[1:3] == [rows[1], rows[2]]
     assert rows[1] is rows[1]
     assert sorted(rows._rows) == [1, 2]
-    assert {len(row.text) for row in rows} == {verdicts.BESIDE}
-    assert "│  " not in verdicts.PairRows(pairs, verdicts.BESIDE - 1).heading("x", "y")
+    assert {len(row.text) for row in rows} == {pair_rows.BESIDE}
+    assert "│  " not in pair_rows.PairRows(pairs, pair_rows.BESIDE - 1).heading("x", "y")
