@@ -18,7 +18,7 @@ from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.report import report
+from relax_explorer.viz.report import beside_row, report
 from relax_explorer.viz.table_diff import TableDiff
 from tests.cli.test_commands import rxe_cli
 from tests.support.injection import LATER, SHORT, program, unsafe
@@ -128,6 +128,7 @@ def test_a_long_run_is_cut() -> None:
 
 
 def test_sides_show_each_row_once() -> None:
+    notes: set[str] = set()
     session = RecordedSession(open_build(BROKEN))
     session.run_all()
     for stage in session.stages[1:]:
@@ -140,6 +141,11 @@ def test_sides_show_each_row_once() -> None:
         assert len(rows) + sum(map(table.skipped, range(len(table)))) == len(new)
         changed = sum(table.kind(number) not in ("same", "renamed") for number in range(len(table)))
         assert changed == sum(row.mark != " " for row in TableDiff(old, new, diff))
+        shown = [beside_row(table, number) for number in range(len(table))]
+        counts = [re.findall(r"… (\d+) unchanged", row) for row in shown]
+        assert sum(int(count) for found in counts for count in found) == len(new) - len(rows)
+        notes |= {note for row in shown for note in re.findall(r'<abbr title="([^"]+)">⊞</abbr>', row)}
+    assert "merged from matmul1, mul, add" in notes
 
 
 @pytest.mark.parametrize(
