@@ -15,7 +15,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
-from relax_explorer.viz.compact import Compact, signature
+from relax_explorer.viz.compact import Compact, parameters, signature
 from relax_explorer.viz.lexer import Piece, highlight
 from relax_explorer.viz.short import short_dims, short_dtype, short_info
 from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
@@ -171,14 +171,15 @@ _KINDS = {
 
 
 def _kernel_row(place: Place) -> Row:
-    fn = place.node
+    fn, names = place.node, Names()
     assert isinstance(fn, PrimFunc)  # the table says so
-    pieces: list[Piece] = [("call", f"@{place.function}"), ("muted", "(")]
-    names = Names()
-    for number, param in enumerate(fn.params):
-        pieces += [("muted", ", ")] if number else []
-        pieces.append(("var", names[param]))
-        if isinstance(param, Buffer):
-            dims = tuple([dim.value if isinstance(dim, p.IntImm) else dim for dim in param.shape])
-            pieces += [("muted", ": "), ("dimension", f"{short_dims(dims)} {short_dtype(param.dtype.name)}")]
-    return _row(place, (*pieces, ("muted", ")")), f"kernel, {place.number} lines")
+    shown = parameters((names[param], _buffer_info(param)) for param in fn.params)
+    return _row(place, [("call", f"@{place.function}"), *shown], f"kernel, {place.number} lines")
+
+
+def _buffer_info(param: object) -> str:
+    """Shape and dtype of a parameter of a kernel; empty for a number."""
+    if not isinstance(param, Buffer):
+        return ""
+    dims = tuple([dim.value if isinstance(dim, p.IntImm) else dim for dim in param.shape])
+    return f"{short_dims(dims)} {short_dtype(param.dtype.name)}"

@@ -24,7 +24,9 @@ MAX_WIDTH = 2000
 WIDEST_INFO = 48
 
 
-@dataclass(slots=True, eq=False)  # frozen, it would take three times as long to make, and tables make thousands
+@dataclass(
+    slots=True, eq=False
+)  # frozen, it would take three times as long to make, and tables make thousands
 class Row:
     """One line: its text, the mark before it, what it shows, in which function, and a text at the right edge.
 
