@@ -10,7 +10,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.framed import ButtonLine, CursorMoved, Fitted, FixedText
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, FixedText, tab_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import TABLES, Solving
 from relax_explorer.viz.tables import text_lines, wrapped
@@ -116,11 +116,8 @@ class SolverScreen(Frame):
 
     def _draw_tabs(self, solving: Solving) -> None:
         counts = [f" {self._counts[name]}" if name != "program" else "" for name in TABLES]
-        words = [f"{solving.titles[name]}{count}" for name, count in zip(TABLES, counts, strict=True)]
-        line = ButtonLine()
-        line.write(" ")
-        for name, word in zip(TABLES, words, strict=True):
-            line.write(f"[{word}]" if name == self._table else f" {word} ", f"table({name!r})")
+        words = {name: f"{solving.titles[name]}{count}" for name, count in zip(TABLES, counts, strict=True)}
+        line = tab_line(words, self._table)
         line.write(fit(" v next table", max(0, self.app.size.width - 1 - line.width)), "lower")
         self.query_one("#tabs", FixedText).show_line(line)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import NamedTuple, Self
@@ -167,6 +167,15 @@ class ButtonLine:
         self.buttons += [
             replace(button, start=start + button.start, end=start + button.end) for button in other.buttons
         ]
+
+
+def tab_line(words: Mapping[str, str], shown: str) -> ButtonLine:
+    """The tables of which a narrow terminal shows one, by name; a click chooses one."""
+    line = ButtonLine()
+    line.write(" ")
+    for name, word in words.items():
+        line.write(f"[{word}]" if name == shown else f" {word} ", f"table({name!r})")
+    return line
 
 
 def pressed(buttons: Sequence[Button], column: int) -> str:
