@@ -110,6 +110,16 @@ def test_cutting_counts_cells_and_marks_the_cut() -> None:
     assert cut([("a", "x")], 0, 0) == []
 
 
+def test_a_long_struct_info_leaves_room_for_its_row() -> None:
+    dims = ", ".join(f'"a_length_with_a_long_name_{n}"' for n in range(3))
+    text = f'@R.function\ndef main(x: R.Tensor(({dims}), "float32")):\n    y = x\n    return y\n'
+    table = IrTable(Session(parse(text), "").stages[0])
+    assert len(table[1].right) > 48
+    shown = TableRows(table)[1].right
+    assert len(shown) == 48
+    assert shown.endswith("…")
+
+
 async def test_a_fold_tells_what_it_hides_and_opens_for_its_goal(program: str) -> None:
     app = Explorer(program, "DeadCodeElimination")
     async with app.run_test(size=(80, 24)) as pilot:
