@@ -6,7 +6,7 @@ attribute, function, dimension, or muted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
+from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.short import short_info
 
 # -- op class --------------------------------------------------------------------------------------------------------
@@ -116,7 +117,6 @@ def _declared(short: str, op: type[Op]) -> OpClass:
 # -- compact ---------------------------------------------------------------------------------------------------------
 
 
-Piece = tuple[str, str]  # role, text
 DEEPEST = 12  # calls inside calls; deeper ones are `…`
 MOST = 100  # elements of a list
 _COMMA: Piece = ("muted", ", ")
@@ -271,15 +271,19 @@ def _shape(out: Compact, expr: e.ShapeExpr, depth: int) -> list[Piece]:
 
 def signature(out: Compact, name: str, fn: e.Function) -> list[Piece]:
     """`name(x: (n, 4) f32, …)`, with `impure` behind it."""
-    pieces: list[Piece] = [("function", name), ("muted", "(")]
-    for number, param in enumerate(fn.params):
-        if number:
-            pieces.append(_COMMA)
-        pieces += [("var", out.names[param]), ("muted", ": "), ("dimension", short_info(param.struct_info))]
-    pieces.append(("muted", ")"))
-    if fn.pure is False:
-        pieces.append(("keyword", " impure"))
-    return pieces
+    shown = parameters((out.names[param], short_info(param.struct_info)) for param in fn.params)
+    impure: list[Piece] = [("keyword", " impure")] if fn.pure is False else []
+    return [("function", name), *shown, *impure]
+
+
+def parameters(params: Iterable[tuple[str, str]]) -> list[Piece]:
+    """`(x: (n, 4) f32, …)`, given names with their StructInfo, which may be empty."""
+    pieces: list[Piece] = [("muted", "(")]
+    for name, info in params:
+        pieces += [_COMMA] if len(pieces) > 1 else []
+        pieces.append(("var", name))
+        pieces += [("muted", ": "), ("dimension", info)] if info else []
+    return [*pieces, ("muted", ")")]
 
 
 def _sequence(out: Compact, expr: e.SeqExpr, depth: int) -> list[Piece]:
@@ -304,8 +308,3 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
     e.Function: lambda out, fn, depth: signature(out, "function", fn),
     e.SeqExpr: _sequence,
 }
-
-
-def plain(pieces: Sequence[Piece]) -> str:
-    """The text of pieces."""
-    return "".join([text for _, text in pieces])

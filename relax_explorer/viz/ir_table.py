@@ -6,8 +6,7 @@ Relax functions come first, then kernels, each folded into one row. Rows are wri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from relax_explorer.core.ir import expr as e
@@ -16,38 +15,25 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
-from relax_explorer.viz.compact import Compact, Piece, plain, signature
-from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.compact import Compact, parameters, signature
+from relax_explorer.viz.lexer import Piece, highlight
 from relax_explorer.viz.short import short_dims, short_dtype, short_info
-from relax_explorer.viz.table_folds import Fold, LazyRows, Place, check_folds, folds, outline
+from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
+from relax_explorer.viz.tables import LazyRows, Row, colored_row
 
 WIDEST_NAME = 24
 _INDENT = "    "
 _NESTED: Piece = ("muted", "│ ")
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One row: pieces (role, text) from the left, and StructInfo for the right edge."""
-
-    place: Place
-    pieces: tuple[Piece, ...]
-    info: str = ""
-
-    @property
-    def text(self) -> str:
-        """The row without its StructInfo."""
-        return plain(self.pieces)
-
-
-class IrTable(LazyRows[TableRow]):
+class IrTable(LazyRows[Row]):
     """The rows of a stage, or of one of its functions. `opened` are the kernels with all lines; None opens all."""
 
     def __init__(self, stage: Snapshot, function: str = "", opened: Collection[str] | None = ()) -> None:
+        super().__init__()
         self.stage, self.function, self.opened = stage, function, opened
         self.places: list[Place] = []
         self._heads: list[int] = []  # the rows of the functions
-        self._rows: dict[int, TableRow] = {}
         self._writers: dict[str, _Writer] = {}
         self._folded: dict[str, list[Line]] = {}
         printed = stage.printed_short
@@ -109,21 +95,18 @@ class IrTable(LazyRows[TableRow]):
     def __len__(self) -> int:
         return len(self.places)
 
-    def row(self, number: int) -> TableRow:
-        """A row, which is kept."""
-        row = self._rows.get(number)
-        if row is None:
-            row = self._rows[number] = self._written(self.places[number])
-        return row
-
-    def _written(self, place: Place) -> TableRow:
-        if place.kind == "blank":
-            return TableRow(place, ())
+    def _made(self, number: int) -> Row:
+        place = self.places[number]
         if place.kind == "text":
-            return TableRow(place, highlight(place.text))
+            return _row(place, highlight(place.text))
         if place.kind == "kernel":
             return _kernel_row(place)
-        return self._writers[place.function].row(place)
+        return _row(place) if place.kind == "blank" else self._writers[place.function].row(place)
+
+
+def _row(place: Place, pieces: Iterable[Piece] = (), info: str = "") -> Row:
+    """The row of a place, with a StructInfo at its right."""
+    return colored_row(pieces, " ", place.node, place.function, info, place.kind)
 
 
 class _Writer:
@@ -136,10 +119,10 @@ class _Writer:
         shown = [len(names[var]) for item in bindings if (var := getattr(item, "var", None)) is not None]
         self.width = min(max(shown, default=1), WIDEST_NAME)
 
-    def row(self, place: Place) -> TableRow:
+    def row(self, place: Place) -> Row:
         bars = (_NESTED,) * place.depth
         pieces, info = _KINDS[place.kind](self, place)
-        return TableRow(place, (*self._number(place), *bars, *pieces), info)
+        return _row(place, (*self._number(place), *bars, *pieces), info)
 
     def _number(self, place: Place) -> tuple[Piece, ...]:
         if place.kind == "head" and not place.depth:
@@ -187,15 +170,16 @@ _KINDS = {
 }
 
 
-def _kernel_row(place: Place) -> TableRow:
-    fn = place.node
+def _kernel_row(place: Place) -> Row:
+    fn, names = place.node, Names()
     assert isinstance(fn, PrimFunc)  # the table says so
-    pieces: list[Piece] = [("call", f"@{place.function}"), ("muted", "(")]
-    names = Names()
-    for number, param in enumerate(fn.params):
-        pieces += [("muted", ", ")] if number else []
-        pieces.append(("var", names[param]))
-        if isinstance(param, Buffer):
-            dims = tuple([dim.value if isinstance(dim, p.IntImm) else dim for dim in param.shape])
-            pieces += [("muted", ": "), ("dimension", f"{short_dims(dims)} {short_dtype(param.dtype.name)}")]
-    return TableRow(place, (*pieces, ("muted", ")")), f"kernel, {place.number} lines")
+    shown = parameters((names[param], _buffer_info(param)) for param in fn.params)
+    return _row(place, [("call", f"@{place.function}"), *shown], f"kernel, {place.number} lines")
+
+
+def _buffer_info(param: object) -> str:
+    """Shape and dtype of a parameter of a kernel; empty for a number."""
+    if not isinstance(param, Buffer):
+        return ""
+    dims = tuple([dim.value if isinstance(dim, p.IntImm) else dim for dim in param.shape])
+    return f"{short_dims(dims)} {short_dtype(param.dtype.name)}"

@@ -111,7 +111,7 @@ def _sides(data: dict[str, Any], width: int) -> Iterable[str]:
 def _pairs(data: dict[str, Any], width: int) -> Iterable[str]:
     table = PairTable.of(width - 9)
     if data["pairs"]:
-        yield f"{'':9}{table.heading}"
+        yield f"{'':9}{table.columns.heading}"
     for number, pairing in data["pairs"]:
         mark = "▶" if number == data["at"] else " "
         yield fit(f"{mark} {number:>4} {pair_glyph(pairing)} {table.row(pairing)}", width)

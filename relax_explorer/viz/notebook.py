@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html import escape
 from itertools import islice
 
@@ -22,9 +23,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.debug_text import binding_text
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.problem import render
-from relax_explorer.viz.report import asset, pieces_html, pipeline_table, safe, step_text, table_row
+from relax_explorer.viz.report import asset, pipeline_table, row_html, safe, step_text, table_row
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
 from relax_explorer.viz.value_table import value_head, value_row
@@ -81,8 +81,8 @@ def _program(stage: Snapshot, whole: str) -> Iterator[str]:
     table = IrTable(stage, opened=None if is_kernel else ())
     yield '<div class="rxe-scroll"><table class="rxe-code">'
     for row in table[:MOST_ROWS]:
-        info = "" if row.info == "?" else safe(row.info)  # nothing is inferred before normalizing
-        yield table_row(("line", pieces_html(row.pieces)), ("info", info))
+        is_inferred = row.right != "?"  # nothing is before normalizing
+        yield row_html(row if is_inferred else replace(row, right=""), "line", "info")
     yield "</table></div>"
     if not len(table):
         yield _muted("The module has no function.")
@@ -109,10 +109,8 @@ def _difference(diff: ModuleDiff) -> Iterator[str]:
         total += sum(pair.kind != "same" for pair in fn.pairs)
     yield '<div class="rxe-scroll"><table class="rxe-code">'
     for line in islice(lines(diff), MOST_ROWS):
-        shown += line.kind != "same" and not (line.is_old and line.kind in ("changed", "type"))
-        classes = {"-": "removed", "+": "added"}.get(line.glyph, "")
-        cells = (("glyph", escape(line.glyph)), ("line", pieces_html(highlight(visible(line.text)))))
-        yield table_row(*cells, classes=classes)
+        shown += line.kind != "same" and not (line.mark == "-" and line.kind in ("changed", "type"))
+        yield row_html(replace(line, text=visible(line.text)), "glyph", "line")
     yield "</table></div>"
     yield from _hidden(total - shown, total, "changes", "relax_explorer.viz.table_diff.lines(diff)")
 

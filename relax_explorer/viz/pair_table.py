@@ -9,10 +9,11 @@ from math import inf, isfinite, log10
 from relax_explorer.core.session.compare import Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.judgement import Decider, Growth, Judgement
-from relax_explorer.viz.compact import Piece
+from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.short import short_dims
+from relax_explorer.viz.tables import Column, Columns, cell
 from relax_explorer.viz.value_table import BLOCKS
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.visible import visible
 
 # -- judgement text --------------------------------------------------------------------------------------------------
 # Judgements in words: what decided that two runs are equal or not.
@@ -181,64 +182,64 @@ class PairTable:
         return PairTable(20, 8, 0, 11) if width >= 105 else PairTable(16 if width >= 74 else 13, 4)
 
     @property
-    def heading(self) -> str:
-        """The names of the columns."""
-        return self._line("A", "B", "shape", "operation", "max|Δ|", "", "cos", "")
+    def columns(self) -> Columns:
+        """The columns, with the roles name, dimension and distance."""
+        sides = (
+            Column("A", self.name, role="name"),
+            Column("│", 1, role="name"),
+            Column("B", self.name, role="name"),
+        )
+        what = (
+            Column("shape", _SHAPE, role="dimension"),
+            Column("operation", self.operation, role="dimension"),
+        )
+        size = Column("max|Δ|", _DISTANCE, ">", "distance"), Column("", self.bar, role="distance")
+        return Columns(
+            [*sides, *what, *size, Column("cos", self.cosine, role="distance"), Column("", role="distance")]
+        )
 
-    def row(self, pair: Pairing) -> str:
-        """A pair: both names, the shape, the operation, the distance as a number and as a bar, and how many elements differ."""
+    def texts(self, pair: Pairing) -> tuple[str, ...]:
+        """Both names, the shape, the operation, the distance as a number and as a bar, the cosine, and how many elements differ."""
         a, b = [visible(item.name, 60) if item is not None else "·" for item in (pair.a, pair.b)]
-        side, apart = pair.b or pair.a, pair.delta
+        side, apart = pair.b or pair.a, _measured(pair)
         shape = "" if side is None or side.shape is None else short_dims(side.shape)
         operation = "" if side is None else visible(side.operation.removeprefix("vm.builtin."), 60)
-        if apart is None or not (apart.equal or apart.reason == "values"):
-            return self._line(a, b, shape, operation, "–", "", "", pair_state(pair))
+        what = (a, "│", b, shape, operation)
+        if apart is None:
+            return *what, "–", "", "", pair_state(pair)
         cosine = f"{apart.cosine:.6f}" if apart.max_abs else ""
-        state = _state(pair, apart)
-        return self._line(
-            a,
-            b,
-            shape,
-            operation,
+        return (
+            *what,
             distance_number(apart.max_abs),
             distance_bar(apart, self.bar),
             cosine,
-            state,
+            _state(pair, apart),
         )
 
-    def pieces(self, pair: Pairing) -> tuple[Piece, ...]:
+    def row(self, pair: Pairing) -> str:
+        """A pair as text."""
+        return self.columns.line(*self.texts(pair))
+
+    def pieces(self, pair: Pairing) -> list[Piece]:
         """The row with roles: what differs stands out, and what is equal, or has nothing to be compared with, is muted."""
-        text = self.row(pair)
-        sides = 2 * (self.name + 1) + 2
         differs = pair.delta is not None and not pair.equal
         alone = pair.a is None or pair.b is None
-        names, shapes, rest = text[:sides], text[sides : self._distance], text[self._distance :]
-        return (
-            ("muted" if alone else "text", names),
-            ("dimension", shapes),
-            ("breakpoint" if differs else "muted", rest),
-        )
+        roles = {"name": "muted" if alone else "text", "distance": "breakpoint" if differs else "muted"}
+        return self.columns.pieces(*self.texts(pair), **roles)
 
     def middle(self, pair: Pairing) -> str:
         """What stands between both programs: the distance as a number and as a bar, and how many elements differ."""
-        apart = pair.delta
-        if apart is None or not (apart.equal or apart.reason == "values"):
+        apart = _measured(pair)
+        if apart is None:
             return pair_state(pair)
-        state = _state(pair, apart)
-        number = distance_number(apart.max_abs).rjust(_DISTANCE)
-        return f"{number} {_cell(distance_bar(apart, self.bar), self.bar)} {state}"
+        number = cell(distance_number(apart.max_abs), _DISTANCE, ">")
+        return f"{number} {cell(distance_bar(apart, self.bar), self.bar)} {_state(pair, apart)}"
 
-    @property
-    def _distance(self) -> int:
-        """The cell where the distance begins."""
-        return sum(width + 1 for width in (self.name, 1, self.name, _SHAPE, self.operation) if width)
 
-    def _line(
-        self, a: str, b: str, shape: str, operation: str, distance: str, bar: str, cosine: str, state: str
-    ) -> str:
-        cells = [(a, self.name), ("│", 1), (b, self.name), (shape, _SHAPE), (operation, self.operation)]
-        cells += [(distance.rjust(_DISTANCE), _DISTANCE), (bar, self.bar), (cosine, self.cosine)]
-        return " ".join([*[_cell(text, width) for text, width in cells if width], state]).rstrip()
+def _measured(pair: Pairing) -> Delta | None:
+    """The distance of two arrays of one shape."""
+    apart = pair.delta
+    return apart if apart is not None and (apart.equal or apart.reason == "values") else None
 
 
 def _state(pair: Pairing, apart: Delta) -> str:
@@ -247,11 +248,6 @@ def _state(pair: Pairing, apart: Delta) -> str:
         return "rounding" if pair.is_rounding else "ok"
     wrong = apart if pair.in_wide is None else pair.in_wide
     return f"{wrong.count} of {wrong.size}"
-
-
-def _cell(text: str, width: int) -> str:
-    text = fit(text, width)
-    return text + " " * (width - columns(text))
 
 
 def distance_number(distance: float) -> str:

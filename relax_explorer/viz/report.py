@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
@@ -18,16 +17,17 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_graph import graph
-from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.stage_line import change_counts
-from relax_explorer.viz.table_diff import Beside, TableDiff, beside
+from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.tables import MAX_WIDTH, Row, apart
 from relax_explorer.viz.tokens import DARK, LIGHT, notebook_theme, role_rules, variables
 from relax_explorer.viz.value_table import sparkline, summary
-from relax_explorer.viz.visible import columns, visible, visible_lines
+from relax_explorer.viz.visible import visible, visible_lines
 
 # -- report rows -----------------------------------------------------------------------------------------------------
 # Rows of the HTML report. Every text is made visible and escaped here.
@@ -47,28 +47,34 @@ def table_row(*cells: tuple[str, str], classes: str = "") -> str:
     return f'<tr class="{classes}">{inner}</tr>' if classes else f"<tr>{inner}</tr>"
 
 
-def beside_row(pair: Beside) -> str:
+def row_html(row: Row, *cells: str, attributes: str = "") -> str:
+    """A row with some of the cells glyph, line and info. What was added or removed has a class."""
+    shown = {
+        "glyph": escape(visible(row.mark.strip())),
+        "line": pieces_html(row.colored),
+        "info": safe(row.right),
+    }
+    inner = "".join(f'<td class="{name}">{shown[name]}</td>' for name in cells)
+    classes = {"+": ' class="added"', "-": ' class="removed"'}.get(row.mark, "")
+    return f"<tr{attributes or classes}>{inner}</tr>"
+
+
+def beside_row(diff: TableDiff, number: int) -> str:
     """The old row beside the new one."""
-    if pair.skipped:
-        return f'<tr><td class="glyph"></td><td class="line muted" colspan="2">… {pair.skipped} unchanged</td></tr>'
-    cells = [
-        (f"line {side}", "" if row is None else _line(row))
-        for side, row in (("before", pair.old), ("after", pair.new))
-    ]
-    glyph = escape(pair.glyph)
-    if pair.note:
-        glyph = f'<abbr title="{safe(pair.note, 400)}">{glyph}</abbr>'
-    return table_row(("glyph", glyph), *cells, classes=pair.kind)
+    if skipped := diff.skipped(number):
+        return (
+            f'<tr><td class="glyph"></td><td class="line muted" colspan="2">… {skipped} unchanged</td></tr>'
+        )
+    glyph = escape(diff.mark(number))
+    if note := diff.note(number):
+        glyph = f'<abbr title="{safe(note, 400)}">{glyph}</abbr>'
+    before, after = ("" if row is None else _line(row) for row in diff.sides(number))
+    cells = ("glyph", glyph), ("line before", before), ("line after", after)
+    return table_row(*cells, classes=diff.kind(number))
 
 
-def program_row(number: int, row: TableRow) -> str:
-    """A row of the program that runs. The script finds it by its number."""
-    cells = f'<td class="glyph"></td><td class="line">{pieces_html(row.pieces)}</td><td class="info">{safe(row.info)}</td>'
-    return f'<tr data-row="{number}" data-kind="{row.place.kind}">{cells}</tr>'
-
-
-def _line(row: TableRow) -> str:
-    info = f'  <span class="dimension">{safe(row.info)}</span>' if row.info else ""
+def _line(row: Row) -> str:
+    info = f'  <span class="dimension">{safe(row.right)}</span>' if row.right else ""
     return pieces_html(row.pieces) + info
 
 
@@ -218,16 +224,16 @@ def _changes(session: Session, stage: Snapshot) -> Iterator[str]:
     diff = session.diff(stage.number - 1, stage.number)
     opened = {fn.name for fn in diff.functions if fn.status == "changed"}
     before = IrTable(session.stages[stage.number - 1], opened=opened)
-    pairs = beside(TableDiff(before, IrTable(stage, opened=opened), diff), CONTEXT)
+    table = TableDiff(before, IrTable(stage, opened=opened), diff, CONTEXT)
     counts = escape(change_counts(diff))
     is_open = " open" if stage.number == 1 else ""
     name = safe(stage.made_by)
     yield f'<details id="stage-{stage.number}"{is_open}><summary><b>{stage.label} {name}</b> <span class="muted">{counts}</span></summary>'
     yield '<div class="scroll"><table class="code pair">'
-    yield from map(beside_row, pairs[:MOST_ROWS])
+    yield from (beside_row(table, number) for number in range(min(len(table), MOST_ROWS)))
     yield "</table></div>"
-    if len(pairs) > MOST_ROWS:
-        yield f'<p class="muted">{len(pairs) - MOST_ROWS} more lines are not shown.</p>'
+    if len(table) > MOST_ROWS:
+        yield f'<p class="muted">{len(table) - MOST_ROWS} more lines are not shown.</p>'
     yield "</details>"
 
 
@@ -283,8 +289,9 @@ def _run(session: Session, log: RunLog | None) -> Iterator[str]:
         yield '<div class="run"><label for="step" id="step-number">step</label>'
         yield f'<input id="step" type="range" min="0" max="{len(steps) - 1}" value="0"><div class="code" id="step-value"></div></div>'
     yield '<div class="scroll"><table class="code" id="program">'
-    for number in range(min(len(table), MOST_ROWS)):
-        yield program_row(number, table[number])
+    for number, row in enumerate(table[:MOST_ROWS]):  # the script finds a row by its number
+        marked = f' data-row="{number}" data-kind="{row.kind}"'
+        yield row_html(row, "glyph", "line", "info", attributes=marked)
     yield "</table></div>"
     yield f'<script type="application/json" id="steps">{json_html(steps)}</script></section>'
 
@@ -294,43 +301,25 @@ def _run(session: Session, log: RunLog | None) -> Iterator[str]:
 
 
 WIDTH = 100  # cells before the text at the right edge
-_CLASSES = {"+": "added", "-": "removed"}
-
-
-@dataclass(frozen=True, slots=True)
-class PaneLine:
-    """A line: the mark before it, its pieces, and a text at the right edge."""
-
-    mark: str
-    pieces: tuple[Piece, ...]
-    right: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Pane:
-    """A pane: its title and its lines."""
-
-    title: str
-    lines: Sequence[PaneLine]
+Pane = tuple[str, Sequence[Row]]  # with its title
 
 
 def panes_text(panes: Sequence[Pane]) -> str:
     """The panes one below the other."""
-    return "\n".join(line for pane in panes for line in _text(pane)) + "\n"
+    return "\n".join(line for pane in panes for line in _text(*pane)) + "\n"
 
 
-def _text(pane: Pane) -> Iterator[str]:
-    if pane.title:
-        yield f"== {visible(pane.title)}"
-    for line in pane.lines:
-        left = f"{line.mark or ' '} " + visible("".join(text for _, text in line.pieces), 2_000)
-        gap = " " * max(2, WIDTH - columns(left) - columns(line.right)) if line.right else ""
-        yield f"{left}{gap}{visible(line.right)}".rstrip()
+def _text(title: str, rows: Sequence[Row]) -> Iterator[str]:
+    if title:
+        yield f"== {visible(title)}"
+    for row in rows:
+        left = f"{row.mark.strip() or ' '} {visible(row.text, MAX_WIDTH)}"
+        yield (apart(left, visible(row.right), WIDTH, 2) if row.right else left).rstrip()
 
 
 def panes_page(title: str, panes: Sequence[Pane]) -> str:
     """The panes as a page."""
-    return html_page(title, "\n".join(_section(pane) for pane in panes))
+    return html_page(title, "\n".join(_section(*pane) for pane in panes))
 
 
 def html_page(title: str, body: str) -> str:
@@ -344,13 +333,7 @@ _PAGE = """body.rxe { border: none; margin: 0; } .rxe h1 { font-size: 20px; marg
 .rxe h2 { font: 600 13px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; margin: 12px 0 2px; white-space: pre-wrap; }"""
 
 
-def _section(pane: Pane) -> str:
-    rows = [
-        table_row(
-            ("glyph", escape(visible(line.mark))), ("line", pieces_html(line.pieces)), ("info", safe(line.right)),
-            classes=_CLASSES.get(line.mark, ""),
-        )
-        for line in pane.lines
-    ]  # fmt: skip
-    head = f"<h2>{safe(pane.title)}</h2>\n" if pane.title else ""
-    return f'{head}<table class="rxe-code">\n{chr(10).join(rows)}\n</table>'
+def _section(title: str, rows: Sequence[Row]) -> str:
+    head = f"<h2>{safe(title)}</h2>\n" if title else ""
+    inner = "\n".join(row_html(row, "glyph", "line", "info") for row in rows)
+    return f'{head}<table class="rxe-code">\n{inner}\n</table>'

@@ -17,7 +17,8 @@ from relax_explorer.core.shapes.contract_tree import desugared_text, match_state
 from relax_explorer.core.shapes.holding import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.source import Span
-from relax_explorer.viz.solving import LazyLines, Line, Solving, Table, placed
+from relax_explorer.viz.solving import Solving, Table, placed
+from relax_explorer.viz.tables import LazyLines, Row
 
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "never holds"}
@@ -110,10 +111,10 @@ class ContractSteps(Solving):
         shown = len(left) - 1 if is_new else None
         return Table(LazyLines(len(left), lambda n: self._residual(n, position)), shown)
 
-    def _residual(self, number: int, position: int) -> Line:
+    def _residual(self, number: int, position: int) -> Row:
         item, place = self.found.residual[number], self._left[number]
         text = f"assert {self.found.named(condition_text(item.condition))}  ({item.origin})"
-        return Line(placed(item.place, text), "+" if place == position else "·", place)
+        return Row(placed(item.place, text), "+" if place == position else "·", place)
 
     def _values(self, position: int) -> Table:
         """The values that are known in the function of the step."""
@@ -129,11 +130,11 @@ class ContractSteps(Solving):
             places.index(position) if position in places else None,
         )
 
-    def _value(self, place: int, position: int) -> Line:
+    def _value(self, place: int, position: int) -> Row:
         step = self.steps[place - 1]
         assert isinstance(step, Learned)  # only such steps are listed
         text = placed(step.place, f"{step.name} : {step.type}")
-        return Line(text, "~" if place == position else " ", place)
+        return Row(text, "~" if place == position else " ", place)
 
     def _function_at(self, position: int) -> str:
         return self.steps[position - 1].function if 0 < position < self.last else "main"
@@ -148,14 +149,15 @@ class ContractSteps(Solving):
             owner = step.origin.removeprefix("the result of ")
             marked = {self._wrapped.get((owner, str(step.guard)), -1)} - {-1}
         return Table(
-            LazyLines(len(self.desugared), lambda n: Line(self.desugared[n], "▶" if n in marked else " ")),
+            LazyLines(len(self.desugared), lambda n: Row(self.desugared[n], "▶" if n in marked else " ")),
             min(marked, default=None),
         )
 
     def origin(self, name: str, position: int, number: int) -> int | None:
         """The step that made a line of a table so."""
         lines = self.table(name, position).lines
-        return lines[number].goal if number < len(lines) else None
+        goal: int | None = lines[number].node if number < len(lines) else None
+        return goal
 
     # -- data --------------------------------------------------------------------------------------------------------
 
@@ -349,11 +351,11 @@ class RelationSteps(Solving):
     def _types(self, position: int) -> Table:
         now, before = self._values_at(position), self._values_at(max(0, position - 1))
 
-        def line(number: int) -> Line:
+        def line(number: int) -> Row:
             where, name, part = self._names[number]
             text = str(now.resolved(part))
             is_new = position > 0 and text != str(before.resolved(part))
-            return Line(f"{where:>4}  {name} : {text}", "~" if is_new else "·" if "?" in text else " ")
+            return Row(f"{where:>4}  {name} : {text}", "~" if is_new else "·" if "?" in text else " ")
 
         new = self._changed(position)
         return Table(LazyLines(len(self._names), line), new)
@@ -380,9 +382,9 @@ class RelationSteps(Solving):
         """The number of assignments up to a position."""
         return bisect_right(self._made, position, key=itemgetter(0))
 
-    def _assignment(self, number: int) -> Line:
+    def _assignment(self, number: int) -> Row:
         place, item = self._made[number]
-        return Line(f"{place if place < self.last else 'end':>4}  {item}", goal=place)
+        return Row(f"{place if place < self.last else 'end':>4}  {item}", node=place)
 
     def _queue(self, position: int) -> Table:
         if position == self.last or not self.runs:
@@ -394,8 +396,8 @@ class RelationSteps(Solving):
         first_woken = len(queue) - (run.queued - run.began)
         return Table(LazyLines(len(queue), lambda n: self._waiting(queue[n], n >= first_woken)))
 
-    def _waiting(self, item: Item, is_woken: bool) -> Line:
-        return Line(placed(_span(item), _named_item(item)), "+" if is_woken else " ")
+    def _waiting(self, item: Item, is_woken: bool) -> Row:
+        return Row(placed(_span(item), _named_item(item)), "+" if is_woken else " ")
 
     def origin(self, name: str, position: int, number: int) -> int | None:
         """The step that made a line of a table so."""
@@ -408,7 +410,8 @@ class RelationSteps(Solving):
             queue = self.typed.solver.queue_after
             item = queue(self.runs[position - 1])[number] if position else self.runs[0].item
             return next((run.number for run in self.runs[position:] if run.item is item), None)
-        return table.lines[number].goal
+        goal: int | None = table.lines[number].node
+        return goal
 
     def _since(self, position: int, part: object) -> int:
         """The first position at which a type was known as well as at this one."""

@@ -7,57 +7,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.source import Source, Span
-from relax_explorer.viz.table_folds import LazyRows
-
-# -- lazy lines ------------------------------------------------------------------------------------------------------
-# Lines that are made when they are drawn.
-
-
-T = TypeVar("T")
-
-
-class LazyLines(LazyRows[T]):
-    """A number of lines, each made by a function of its number whenever it is asked for."""
-
-    def __init__(self, count: int, make: Callable[[int], T]) -> None:
-        self._count, self._make = count, make
-
-    def __len__(self) -> int:
-        return self._count
-
-    def row(self, number: int) -> T:
-        """A line, which is not kept."""
-        if not -self._count <= number < self._count:
-            raise IndexError(number)
-        return self._make(number % self._count)
-
-
-# -- solving ---------------------------------------------------------------------------------------------------------
-
+from relax_explorer.viz.tables import LazyLines, Row
 
 TABLES = ("types", "made", "left", "program")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line: its text, a glyph, and the position that it leads to."""
-
-    text: str
-    gutter: str = " "
-    goal: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
-    """The lines of a table at a position, and the one to keep in sight, if a step is about one."""
+    """The rows of a table at a position, and the one to keep in sight, if a step is about one. The node of a row is the position that it leads to."""
 
-    lines: Sequence[Line]
+    lines: Sequence[Row]
     shown: int | None = None
 
 
@@ -97,16 +62,16 @@ class Solving(ABC):
         """The text that a step is about."""
         return self._spans[position - 1] if 0 < position < self.last else None
 
-    def line(self, position: int) -> Line:
+    def line(self, position: int) -> Row:
         """A position as one line."""
         if position == 0:
-            return Line("start", goal=0)
+            return Row("start", node=0)
         if position == self.last:
-            return Line(self.verdict, self.verdict_glyph, position)
+            return Row(self.verdict, self.verdict_glyph, position)
         text, glyph = self.step(position - 1)
-        return Line(placed(self.place(position), text), glyph, position)
+        return Row(placed(self.place(position), text), glyph, position)
 
-    def lines(self) -> LazyLines[Line]:
+    def lines(self) -> LazyLines[Row]:
         """All positions."""
         return LazyLines(self.last + 1, self.line)
 
@@ -126,14 +91,14 @@ class Solving(ABC):
     def next_open(self, position: int, by: int) -> int | None:
         """The next step in a direction that failed or left something open."""
         steps = range(position + by, self.last if by > 0 else 0, by)
-        return next((n for n in steps if 0 < n < self.last and self.line(n).gutter in "·✗"), None)
+        return next((n for n in steps if 0 < n < self.last and self.line(n).mark in "·✗"), None)
 
     def _program(self, position: int) -> Table:
         span = self.place(position)
 
-        def line(number: int) -> Line:
+        def line(number: int) -> Row:
             is_here = span is not None and span.line <= number + 1 <= span.end_line
-            return Line(self._source.line(number + 1), "▶" if is_here else " ", self.at_line(number + 1))
+            return Row(self._source.line(number + 1), "▶" if is_here else " ", self.at_line(number + 1))
 
         return Table(LazyLines(len(self._source.line_starts), line), None if span is None else span.line - 1)
 

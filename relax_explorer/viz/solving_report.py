@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.syntax.load import read_text
-from relax_explorer.viz.report import Pane, PaneLine, panes_page
+from relax_explorer.viz.report import panes_page
 from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
-from relax_explorer.viz.solving import Line, Solving
+from relax_explorer.viz.solving import Solving
+from relax_explorer.viz.tables import Row, text_lines
 
 # -- solving files ---------------------------------------------------------------------------------------------------
 # Files in the notations of type relations and of shape contracts, by their endings.
@@ -37,27 +39,22 @@ def read_solving(path: str, keep_branches: bool = False) -> Solving | None:
 
 def solving_report(solving: Solving) -> str:
     """A page that needs no network and runs no script."""
-    last = solving.last
-    tables = [
-        Pane(title, [_line(line) for line in solving.table(name, last).lines])
-        for name, title in solving.titles.items()
-    ]
+    tables = [(title, solving.table(name, solving.last).lines) for name, title in solving.titles.items()]
     panes = [
-        Pane("Result", [PaneLine("", (("text", text),)) for text in solving.about(last)]),
-        Pane(f"{solving.count} steps", _steps(solving)),
-        *[pane for pane in tables if pane.lines],
+        ("Result", text_lines(solving.about(solving.last))),
+        (f"{solving.count} steps", list(_steps(solving))),
+        *[(title, list(map(_sentence, lines))) for title, lines in tables if lines],
     ]
     return panes_page(f"{Path(solving.path).name} · {solving.count} steps", panes)
 
 
-def _steps(solving: Solving) -> Sequence[PaneLine]:
+def _steps(solving: Solving) -> Iterator[Row]:
     """Each step, and below it what happened; the end stands in the result."""
-    found = []
     for position in range(solving.last):
-        found.append(_line(solving.line(position)))
-        found += [PaneLine("", (("muted", f"        {text}"),)) for text in solving.about(position)]
-    return found
+        yield _sentence(solving.line(position))
+        yield from text_lines([f"        {text}" for text in solving.about(position)], "muted")
 
 
-def _line(line: Line) -> PaneLine:
-    return PaneLine(line.gutter.strip(), (("text", line.text),))
+def _sentence(row: Row) -> Row:
+    """A row that is no line of a program."""
+    return replace(row, pieces=(("text", row.text),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -16,9 +16,9 @@ from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
-from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.ir_table import IrTable, TableRow
-from relax_explorer.viz.table_folds import LazyRows, Place
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.lexer import Piece
+from relax_explorer.viz.tables import LazyRows, Row, colored_row, plain
 
 # -- diff ------------------------------------------------------------------------------------------------------------
 # Differences of two modules as lines: what was added, removed, changed, retyped, renamed or moved, binding by
@@ -38,30 +38,14 @@ GLYPHS = {
 GROUP_GLYPHS = {"merged": "⊞", "split": "⊟"}
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """One line of a difference: its kind, its text, and the binding or statement shown.
+def lines(diff: ModuleDiff, context: int = 3) -> Iterator[Row]:
+    """The differences, with `context` unchanged bindings around each; unchanged functions give no lines.
 
-    `note` tells what its value was merged or split from. `is_old` marks a node of the old module: a removed one, or the first line of a change.
+    A row marked `-` shows a node of the old module. The note tells what a value was merged or split from.
     """
-
-    kind: str
-    text: str
-    binding: Any = None
-    is_old: bool = False
-    note: str = ""
-
-    @property
-    def glyph(self) -> str:
-        """One character for the kind, readable without colour."""
-        return "-" if self.is_old else "+" if self.kind == "changed" else GLYPHS[self.kind]
-
-
-def lines(diff: ModuleDiff, context: int = 3) -> Iterator[DiffLine]:
-    """The differences, with `context` unchanged bindings around each; unchanged functions give no lines."""
     for fn in diff.functions:
         if fn.status != "same":
-            yield DiffLine("same", _title(fn))
+            yield Row(_title(fn), kind="same")
             yield from _function(fn, context)
 
 
@@ -72,11 +56,11 @@ def _title(fn: FunctionDiff) -> str:
     return f"@@ {fn.name} {fn.status}{' ' + counts if counts else ''} @@"
 
 
-def _function(fn: FunctionDiff, context: int) -> Iterator[DiffLine]:
-    old, new = _Text(), _Text()
+def _function(fn: FunctionDiff, context: int) -> Iterator[Row]:
+    old, new = Names(), Names()
     for number, skipped in _near_changes([pair.kind for pair in fn.pairs], context):
         if skipped:
-            yield DiffLine("same", f"  … {skipped} unchanged")
+            yield Row(f"  … {skipped} unchanged", kind="same")
         else:
             yield from _pair(fn, fn.pairs[number], old, new)
 
@@ -98,15 +82,16 @@ def _near_changes(kinds: Sequence[str], context: int) -> Iterator[tuple[int, int
         number += length
 
 
-def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[DiffLine]:
+def _pair(fn: FunctionDiff, pair: Pair, old: Names, new: Names) -> Iterator[Row]:
     before = fn.old[pair.a] if pair.a is not None else None
     after = fn.new[pair.b] if pair.b is not None else None
     if before is not None and (after is None or pair.kind in ("changed", "type")):
-        yield DiffLine(pair.kind, old(before), unit_node(before), True)
+        yield Row(_text(before, old), GLYPHS["removed"], unit_node(before), kind=pair.kind)
     if after is not None:
         group = fn.groups.get(pair.b) if pair.b is not None else None
         note = group_text(fn, group) if group is not None else ""
-        yield DiffLine(pair.kind, new(after), unit_node(after), note=note)
+        mark = GLYPHS["added" if pair.kind == "changed" else pair.kind]
+        yield Row(_text(after, new), mark, unit_node(after), note=note, kind=pair.kind)
 
 
 def group_text(fn: FunctionDiff, group: Group) -> str:
@@ -128,18 +113,13 @@ def unit_node(unit: Unit) -> Any:
     return unit.node if isinstance(unit, Line) else unit
 
 
-class _Text:
-    """Bindings as text, one line each; lines of PrimFuncs unchanged."""
-
-    def __init__(self) -> None:
-        self.names = Names()
-
-    def __call__(self, binding: Unit) -> str:
-        if isinstance(binding, Line):
-            return binding.text
-        printer = FunctionPrinter(ExprText(self.names, NEW, Constants()))
-        printer.binding(binding, 1)
-        return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")
+def _text(binding: Unit, names: Names) -> str:
+    """A binding in one line; a line of a PrimFunc unchanged."""
+    if isinstance(binding, Line):
+        return binding.text
+    printer = FunctionPrinter(ExprText(names, NEW, Constants()))
+    printer.binding(binding, 1)
+    return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")
 
 
 def stat_line(diff: ModuleDiff) -> str:
@@ -161,15 +141,6 @@ UNMARKED = frozenset({"same", "renamed"})  # kinds of change without a mark
 COMPARED = frozenset({"changed", "type"})  # kinds of change whose pieces are compared
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedRow:
-    """A row with the glyph of its change. `is_old` marks a row of the stage before."""
-
-    row: TableRow
-    glyph: str = " "
-    is_old: bool = False
-
-
 class _Shown(NamedTuple):
     """A row to show: its number in the new or the old table, and the number of its old row if that is known."""
 
@@ -180,37 +151,36 @@ class _Shown(NamedTuple):
     skipped: int = 0  # unchanged rows that this one stands for
 
 
-class TableDiff(LazyRows[MarkedRow]):
-    """The rows of a new table, with the removed rows of the old one between them."""
+class TableDiff(LazyRows[Row]):
+    """The rows of a new table, marked, with the removed rows of the old one between them; with `context`, only so many around changes."""
 
-    def __init__(self, old: IrTable, new: IrTable, diff: ModuleDiff, only: bool = False) -> None:
+    def __init__(self, old: IrTable, new: IrTable, diff: ModuleDiff, context: int | None = None) -> None:
+        super().__init__()
         self.old, self.new = old, new
         plan = _Plan(old, new)
         for fn in diff.functions:
             plan.add(fn)
         self._shown = list(plan.rows())
         self._groups = plan.groups
-        if only:
-            self._shown = list(_changed(self._shown))
+        if context is not None:
+            self._shown = list(_changed(self._shown, context))
 
     def __len__(self) -> int:
         return len(self._shown)
 
-    def row(self, number: int) -> MarkedRow:
-        """A row with its mark."""
+    def _made(self, number: int) -> Row:
         shown = self._shown[number]
         if shown.skipped:
-            text = f"… {shown.skipped} unchanged"
-            return MarkedRow(TableRow(Place("blank", None, ""), (("muted", text),)))
+            return colored_row([("muted", f"… {shown.skipped} unchanged")], kind="blank")
         if shown.is_old:
-            row = self.old[shown.number]
-            return MarkedRow(_unnumbered(row, self.new.width_of(row.place.function)), GLYPHS["removed"], True)
+            row = self._unnumbered(self.old[shown.number])
+            return replace(row, mark=GLYPHS["removed"], node=None, pieces=(("removed", row.text),))
         row = self.new[shown.number]
         if shown.before is not None and shown.kind in COMPARED:
             row = _compared(self.old[shown.before], row)
-        return MarkedRow(row, self.glyph(number))
+        return replace(row, mark=self.mark(number))
 
-    def glyph(self, number: int) -> str:
+    def mark(self, number: int) -> str:
         """The mark of a row: that of its change, or that of a value that was merged or split."""
         group = self._group(number)
         if group is not None:
@@ -227,28 +197,41 @@ class TableDiff(LazyRows[MarkedRow]):
         shown = self._shown[number]
         return None if shown.is_old or shown.skipped else self._groups.get(shown.number)
 
-    def sides(self, number: int) -> tuple[TableRow | None, TableRow | None, str]:
-        """The old and the new row of a row, and the kind of its change. An unchanged row stands on both sides."""
+    def skipped(self, number: int) -> int:
+        """The number of unchanged rows that a row stands for."""
+        return self._shown[number].skipped
+
+    def sides(self, number: int) -> tuple[Row | None, Row | None]:
+        """The old and the new row of a row. An unchanged row stands on both sides."""
         shown = self._shown[number]
         if shown.is_old:
-            return self.old[shown.number], None, shown.kind
+            return self.old[shown.number], None
         row = self.new[shown.number]
         if shown.kind == "added":
-            return None, row, shown.kind
+            return None, row
         if shown.before is None:
-            name = row.place.function
+            name = row.function
             is_new = name in self.new.stage.module.functions and name not in self.old.stage.module.functions
-            return None if is_new else self._as_before(row), row, shown.kind
-        if shown.kind not in COMPARED:
-            return self.old[shown.before], row, shown.kind
-        return *_told_apart(self.old[shown.before], row), shown.kind
+            return None if is_new else self._as_before(row), row
+        old = self.old[shown.before]
+        return _told_apart(old, row) if shown.kind in COMPARED else (old, row)
 
-    def _as_before(self, row: TableRow) -> TableRow:
+    def _as_before(self, row: Row) -> Row:
         """An unchanged row as the stage before has it. Its number there is left out if it is not known."""
-        if row.place.kind != "binding":
+        if row.kind != "binding":
             return row
-        number = self.old.row_of.get(id(row.place.node))
-        return _unnumbered(row, self.new.width_of(row.place.function)) if number is None else self.old[number]
+        number = self.old.row_of.get(id(row.node))
+        return self._unnumbered(row) if number is None else self.old[number]
+
+    def _unnumbered(self, row: Row) -> Row:
+        """A row of the stage before, without its number, which would mislead, and in the columns of the new stage."""
+        if row.kind != "binding":
+            return row
+        pieces = list(row.pieces)
+        at = next(n for n, (role, _) in enumerate(pieces) if role == "var")
+        pieces[0] = ("muted", " " * len(pieces[0][1]))
+        pieces[at] = ("var", f"{pieces[at][1].rstrip():<{self.new.width_of(row.function)}}")
+        return replace(row, text=plain(pieces), pieces=tuple(pieces))
 
     def kind(self, number: int) -> str:
         """The kind of change of a row."""
@@ -365,9 +348,9 @@ def _starts(table: IrTable) -> dict[str, int]:
     return starts
 
 
-def _changed(rows: list[_Shown]) -> Iterator[_Shown]:
+def _changed(rows: list[_Shown], context: int) -> Iterator[_Shown]:
     """The changed rows with some rows around them; runs of other rows become one row."""
-    for number, skipped in _near_changes([row.kind for row in rows], CONTEXT):
+    for number, skipped in _near_changes([row.kind for row in rows], context):
         if not skipped:
             yield rows[number]
         else:
@@ -375,9 +358,9 @@ def _changed(rows: list[_Shown]) -> Iterator[_Shown]:
             yield _Shown("same", following, skipped=skipped)
 
 
-def _runs(old: TableRow, new: TableRow) -> Iterator[tuple[bool, Sequence[Piece], Sequence[Piece]]]:
-    """The pieces of two rows in runs that are the same, blanks at the end aside, or differ. Numbers of rows always differ."""
-    head = 1 if new.place.number and old.place.number else 0
+def _runs(old: Row, new: Row) -> Iterator[tuple[bool, Sequence[Piece], Sequence[Piece]]]:
+    """The pieces of two rows in runs that are the same, blanks at the end aside, or differ. Numbers of bindings always differ."""
+    head = 1 if old.kind == new.kind == "binding" else 0
     yield True, old.pieces[:head], new.pieces[:head]
     left, right = old.pieces[head:], new.pieces[head:]
     before, after = ([text.rstrip() for _, text in pieces] for pieces in (left, right))
@@ -385,29 +368,17 @@ def _runs(old: TableRow, new: TableRow) -> Iterator[tuple[bool, Sequence[Piece],
         yield tag == "equal", left[i0:i1], right[j0:j1]
 
 
-def _told_apart(old: TableRow, new: TableRow) -> tuple[TableRow, TableRow]:
+def _told_apart(old: Row, new: Row) -> tuple[Row, Row]:
     """Two rows in which the pieces that differ have the roles old and new."""
     before: list[Piece] = []
     after: list[Piece] = []
     for is_same, left, right in _runs(old, new):
         before += left if is_same else [("old", text) for _, text in left]
         after += right if is_same else [("new", text) for _, text in right]
-    return TableRow(old.place, tuple(before), old.info), TableRow(new.place, tuple(after), new.info)
+    return replace(old, pieces=tuple(before)), replace(new, pieces=tuple(after))
 
 
-def _unnumbered(row: TableRow, width: int) -> TableRow:
-    """A row of the stage before, without its number, which would mislead, and in the columns of the new stage."""
-    if row.place.kind != "binding":
-        return row
-    _, text = row.pieces[0]
-    at = 1 + row.place.depth
-    role, name = row.pieces[at]
-    named = (role, f"{name.rstrip():<{width}}")
-    pieces = (("muted", " " * len(text)), *row.pieces[1:at], named, *row.pieces[at + 1 :])
-    return TableRow(row.place, pieces, row.info)
-
-
-def _compared(old: TableRow, new: TableRow) -> TableRow:
+def _compared(old: Row, new: Row) -> Row:
     """A row in which pieces that differ are marked: `old→new` where one piece replaces one."""
     pieces: list[Piece] = []
     for is_same, left, right in _runs(old, new):
@@ -417,7 +388,8 @@ def _compared(old: TableRow, new: TableRow) -> TableRow:
             pieces += [("old", left[0][1].rstrip()), ("muted", "→"), ("new", right[0][1])]
         else:
             pieces += [("new", text) for _, text in right]
-    return TableRow(new.place, tuple(pieces), _compared_info(old.info, new.info))
+    info = _compared_info(old.right, new.right)
+    return replace(new, text=plain(pieces), pieces=tuple(pieces), right=info)
 
 
 def _compared_info(old: str, new: str) -> str:
@@ -425,32 +397,3 @@ def _compared_info(old: str, new: str) -> str:
     if new == old or not old:
         return new
     return f"{new} (was {old.removeprefix('→ ')})" if new.startswith("→ ") else f"{old} → {new}"
-
-
-# -- side by side ----------------------------------------------------------------------------------------------------
-# Two stages side by side: pairs of rows, long runs of unchanged rows folded into one.
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A row of the old stage beside its row of the new one; None where a side has none. `skipped` rows are left out here."""
-
-    kind: str
-    old: TableRow | None = None
-    new: TableRow | None = None
-    glyph: str = " "
-    skipped: int = 0
-    note: str = ""  # what its value was merged or split from
-
-
-def beside(diff: TableDiff, context: int) -> list[Beside]:
-    """The changed rows with `context` rows around them."""
-    near = _near_changes([diff.kind(number) for number in range(len(diff))], context)
-    return [
-        Beside("same", skipped=skipped) if skipped else _side_pair(diff, number) for number, skipped in near
-    ]
-
-
-def _side_pair(diff: TableDiff, number: int) -> Beside:
-    old, new, kind = diff.sides(number)
-    return Beside(kind, old, new, diff.glyph(number), note=diff.note(number))

@@ -6,34 +6,13 @@ A function in virtual machine form opens with a check of each argument. These li
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple, TypeVar, Union, overload
+from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
-
-T = TypeVar("T")
-
-
-class LazyRows(Sequence[T]):
-    """Rows that are made when they are read."""
-
-    @overload
-    def __getitem__(self, number: int) -> T: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[T]: ...
-    def __getitem__(self, number: int | slice) -> T | list[T]:
-        if isinstance(number, slice):
-            return [self.row(n) for n in range(*number.indices(len(self)))]
-        return self.row(number)
-
-    @abstractmethod
-    def row(self, number: int) -> T:
-        """The row of a number; IndexError behind the last one."""
-
 
 # -- outline ---------------------------------------------------------------------------------------------------------
 # The places of a function in the order of its text: heads, blocks, bindings, branches, nested functions.
@@ -53,55 +32,41 @@ class Place(NamedTuple):
     text: str = ""  # of a line of a kernel
 
 
-_WITH_BODIES = (e.Function, e.If)
-_Step = Union[Place, Iterator["_Step"]]  # noqa: UP007  # an alias that names itself
-
-
 def outline(name: str, fn: e.Function) -> Iterator[Place]:
     """The places of a function, in the order of its text; nested functions and branches to any depth."""
-    stack: list[Iterator[_Step]] = [_Walk(name).function(fn)]
+    numbers = count(1)
+    yield Place("head", fn, name)
+    stack = [_places(name, fn.body, 0, "return", numbers)]
     while stack:
-        item = next(stack[-1], None)
-        if item is None:
+        place = next(stack[-1], None)
+        if place is None:
             stack.pop()
-        elif isinstance(item, Place):
-            yield item
-        else:
-            stack.append(item)
+            continue
+        yield place
+        binding = place.node
+        if place.kind == "binding" and isinstance(binding, e.VarBinding):
+            value = binding.value
+            if type(value) is e.Function:
+                stack.append(_places(name, value.body, place.depth + 1, "return", numbers))
+            elif type(value) is e.If:
+                stack.append(_branches(place, value, numbers))
 
 
-class _Walk:
-    """Walks through a function and numbers its bindings. An inner body is given as the walk through it."""
+def _places(name: str, body: e.Expr, depth: int, last: str, numbers: Iterator[int]) -> Iterator[Place]:
+    """The places of a body, without those of inner bodies."""
+    if isinstance(body, e.SeqExpr):
+        for block in body.blocks:
+            if type(block) is e.DataflowBlock:
+                yield Place("block", block, name, depth)
+            for binding in block.bindings:
+                yield Place("binding", binding, name, depth, next(numbers))
+    yield Place(last, body, name, depth)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.numbers = count(1)
 
-    def function(self, fn: e.Function) -> Iterator[_Step]:
-        """The places of the function."""
-        yield Place("head", fn, self.name)
-        yield self._sequence(fn.body, 0, "return")
-
-    def _sequence(self, body: e.Expr, depth: int, last: str) -> Iterator[_Step]:
-        name, numbers = self.name, self.numbers
-        if isinstance(body, e.SeqExpr):
-            for block in body.blocks:
-                if type(block) is e.DataflowBlock:
-                    yield Place("block", block, name, depth)
-                for binding in block.bindings:
-                    yield Place("binding", binding, name, depth, next(numbers))
-                    if type(binding.value) in _WITH_BODIES and isinstance(binding, e.VarBinding):
-                        yield self._inner(binding, depth + 1)
-        yield Place(last, body, name, depth)
-
-    def _inner(self, binding: e.VarBinding, depth: int) -> Iterator[_Step]:
-        value = binding.value
-        if isinstance(value, e.Function):
-            yield self._sequence(value.body, depth, "return")
-        elif isinstance(value, e.If):
-            yield self._sequence(value.true_branch, depth, "result")
-            yield Place("else", binding, self.name, depth - 1)
-            yield self._sequence(value.false_branch, depth, "result")
+def _branches(place: Place, value: e.If, numbers: Iterator[int]) -> Iterator[Place]:
+    yield from _places(place.function, value.true_branch, place.depth + 1, "result", numbers)
+    yield Place("else", place.node, place.function, place.depth)
+    yield from _places(place.function, value.false_branch, place.depth + 1, "result", numbers)
 
 
 # -- table folds -----------------------------------------------------------------------------------------------------

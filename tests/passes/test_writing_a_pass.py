@@ -125,7 +125,7 @@ def test_the_pass_appears_everywhere(site: Path) -> None:
 
 
 def test_the_pipeline_editor_offers_it(site: Path) -> None:
-    code = "from relax_explorer.ui.tui.dialogs.pass_choices import *; print(Choices().names()[-1], step_completions('UseS'))"
+    code = "from relax_explorer.ui.tui.pass_trials import *; print(Choices().names()[-1], step_completions('UseS'))"
     assert run(site, "-c", code).stdout == "UseSquare ['UseSquare']\n"
 
 

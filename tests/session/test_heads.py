@@ -42,16 +42,16 @@ def test_what_changed_beside_the_bindings_is_shown(name: str) -> None:
     (function,) = diff.functions
     assert function.status == "changed"
     assert not diff.is_empty
-    added = [line.text for line in lines(diff) if line.glyph == "+"]
+    added = [line.text for line in lines(diff) if line.mark == "+"]
     assert any(shown.strip() in text for text in added), added
-    assert sum(line.glyph == "-" for line in lines(diff)) >= 1
+    assert sum(line.mark == "-" for line in lines(diff)) >= 1
 
 
 def test_a_renamed_binding_that_is_returned_is_no_other_result() -> None:
     diff = diff_modules(module(PROGRAM), module(PROGRAM.replace("z", "renamed")))
     (function,) = diff.functions
     assert function.count("renamed") == 1
-    assert {line.glyph for line in lines(diff)} == {" "}
+    assert {line.mark for line in lines(diff)} == {" "}
 
 
 def test_the_same_head_in_another_module_is_the_same() -> None:

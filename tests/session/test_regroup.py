@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, Unit, diff_modules, with_groups
 from relax_explorer.core.session.build_files import open_build
@@ -167,9 +166,9 @@ def test_the_table_marks_the_binding_that_makes_the_value(tmp_path: Path) -> Non
     tables = [IrTable(stage) for stage in session.stages]
     diff = TableDiff(tables[0], tables[1], session.diff(0, 1))
     marked = {
-        _name(row.row.place.node): row.glyph
+        row.text.partition(" = ")[0].split()[-1]: row.mark
         for row in diff
-        if isinstance(row.row.place.node, e.Binding) and row.row.place.function == "main"
+        if row.kind == "binding" and row.function == "main"
     }
     assert {name: glyph for name, glyph in marked.items() if glyph != " "} == {
         "lv": "⊞", "lv1": "⊞", "a": "-", "b": "-", "c": "-", "d": "-", "out": "~",

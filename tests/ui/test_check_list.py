@@ -49,8 +49,7 @@ def program(tmp_path: Path) -> str:
 
 def rows(app: Explorer) -> list[str]:
     return [
-        f"{row.gutter} {row.text} {row.ghost}".strip()
-        for row in app.frame.query_one("#checks", LineView).rows
+        f"{row.mark} {row.text} {row.right}".strip() for row in app.frame.query_one("#checks", LineView).rows
     ]
 
 
@@ -201,7 +200,7 @@ class Module:
         for key in ("n", "n"):
             await press(pilot, app, "2", key, "6")
             shown = app.frame.query_one("#checks", LineView).rows
-            counted.append([row.ghost.partition(",")[0] for row in shown if "  e  " in row.text])
+            counted.append([row.right.partition(",")[0] for row in shown if "  e  " in row.text])
         assert counted == [["1 time"], ["2 times"]]
 
 

@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.widgets.command_input import ROWS, CommandInput
+from relax_explorer.ui.tui.widgets.framed import ROWS, CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text

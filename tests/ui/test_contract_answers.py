@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.typed import TYPED, command_line
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_explaining import page

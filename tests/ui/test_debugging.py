@@ -10,8 +10,8 @@ from textual import events
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.screens.popup import Popup
+from relax_explorer.ui.tui.widgets.framed import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 from tests.ui.test_screens import idle, press
@@ -64,7 +64,7 @@ async def settled(pilot: Any, app: Explorer) -> None:
 
 def gutters(app: Explorer) -> dict[str, str]:
     rows = app.frame.query_one("#debug_ir", LineView).rows
-    return {row.text.split()[1]: row.gutter for row in rows if row.gutter != " "}
+    return {row.text.split()[1]: row.mark for row in rows if row.mark != " "}
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -220,7 +220,7 @@ async def test_a_prim_func_is_entered_by_the_command_line(tmp_path: Path) -> Non
         assert "j = 1" in shown
         assert (
             next(
-                row.text for row in app.frame.query_one("#debug_ir", LineView).rows if row.gutter == "▶"
+                row.text for row in app.frame.query_one("#debug_ir", LineView).rows if row.mark == "▶"
             ).strip()
             == "B[v, w] = A[v, w] * T.float32(2.0)"
         )

@@ -8,8 +8,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_session import DebugSession, open_debug_session
@@ -19,8 +17,8 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui.debug_rows import DoneValues, marked_lines
 from relax_explorer.ui.tui.rows import Recent, compact_rows
 from relax_explorer.ui.tui.table_rows import BesideRows
-from relax_explorer.ui.tui.widgets.line_view import fitted
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.tables import LazyLines, Row, cut, filled, plain
 
 BRANCHES = """
 @R.function
@@ -36,23 +34,30 @@ def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
     return z
 """
 
-FILL = Style(bgcolor="red")
 LINES = st.lists(st.text("aé日🔎 ", max_size=5), max_size=5)
 
 
 @settings(max_examples=300, deadline=None)
 @given(LINES, st.integers(0, 12), st.integers(0, 14))
 def test_a_line_fills_its_width_and_marks_a_cut(texts: list[str], left: int, width: int) -> None:
-    segments = [Segment(text, Style(bold=True)) for text in texts]
-    shown = fitted(segments, left, width, FILL)
-    text, whole = "".join(segment.text for segment in shown), "".join(texts)
+    shown = filled(cut([("bold", text) for text in texts], left, width, "fill"), width, "fill")
+    text, whole = plain(shown), "".join(texts)
     is_cut = cell_len(whole) - left > width
     assert cell_len(text) == width
     assert text.endswith("…") == (is_cut and width > 0)
     if not any(cell_len(character) > 1 for character in whole):
         rest = whole[left:]
         assert text == (rest[: width - 1] + "…" if is_cut and width else rest.ljust(width) if width else "")
-    assert all(segment.style == Style(bold=True) for segment in shown if segment.text.strip(" …"))
+    assert all(role == "bold" for role, text in shown if text.strip(" …"))
+
+
+def test_a_row_is_made_once() -> None:
+    made: list[int] = []
+    rows = LazyLines(5, lambda number: made.append(number) or Row(f"row {number}"))
+    assert rows[3] is rows[3] is rows[2:4][1]
+    assert rows[-1].text == "row 4"
+    assert [row.text for row in rows] == [f"row {number}" for number in range(5)]
+    assert sorted(made) == [0, 1, 2, 3, 4]
 
 
 def _debugged(text: str, steps: int) -> tuple[DebugSession, IrTable]:
@@ -67,10 +72,10 @@ def _debugged(text: str, steps: int) -> tuple[DebugSession, IrTable]:
 def test_marks_tell_what_was_done_also_in_branches() -> None:
     def marks(steps: int) -> str:
         opened, table = _debugged(BRANCHES, steps)
-        return "".join([row.gutter for row in marked_lines(opened, table) if " = " in row.text])
+        return "".join([row.mark for row in marked_lines(opened, table) if " = " in row.text])
 
     opened, table = _debugged(BRANCHES, 3)
-    assert {row.gutter for row in marked_lines(opened, table) if " = " not in row.text} == {" "}
+    assert {row.mark for row in marked_lines(opened, table) if " = " not in row.text} == {" "}
     assert [marks(steps) for steps in range(5)] == ["▶····", "✓▶···", "✓▶·✓·", "✓✓·✓▶", "✓✓·✓✓"]
 
 
@@ -79,7 +84,7 @@ def test_marks_and_values_stay_when_the_run_goes_on() -> None:
     rows, values = marked_lines(opened, table), DoneValues(opened.debugger.frame)
     execute(opened, "step")
     execute(opened, "step")
-    assert [row.gutter for row in rows if " = " in row.text] == ["✓", "▶", "·", "·", "·"]
+    assert [row.mark for row in rows if " = " in row.text] == ["✓", "▶", "·", "·", "·"]
     assert len(values) == 1
     assert list(values) == [id(next(place.node for place in table.places if place.kind == "binding"))]
 
@@ -90,8 +95,8 @@ def test_marks_and_values_stay_when_the_run_goes_back() -> None:
     execute(opened, "reverse-step")
     execute(opened, "reverse-step")
     back = marked_lines(opened, table)
-    assert "".join([row.gutter for row in rows if " = " in row.text]) == "✓✓·✓✓"
-    assert "".join([row.gutter for row in back if " = " in row.text]) == "✓▶·✓·"
+    assert "".join([row.mark for row in rows if " = " in row.text]) == "✓✓·✓✓"
+    assert "".join([row.mark for row in back if " = " in row.text]) == "✓▶·✓·"
 
 
 def test_a_step_copies_only_registers_that_were_written() -> None:
@@ -118,7 +123,7 @@ def test_a_step_looks_only_at_visible_rows() -> None:
         {"__getitem__": lambda self, node: asked.append(node) or DoneValues.__getitem__(self, node)},
     )
     shown = rows[290:320]
-    assert {row.gutter for row in shown} == {"✓", "▶", "·"}
+    assert {row.mark for row in shown} == {"✓", "▶", "·"}
     assert len(asked) < 100
 
 

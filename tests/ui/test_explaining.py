@@ -10,7 +10,7 @@ import pytest
 from relax_explorer.ui.tui.answers import _joined
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait

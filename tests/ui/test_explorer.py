@@ -11,7 +11,7 @@ import pytest
 
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer, screen_class
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import DATA, SAMPLES
 
@@ -236,7 +236,7 @@ async def test_the_selection_moves_over_statements_of_kernels() -> None:
         number = next(stage.number for stage in app.state.session.stages if stage.made_by == "LegalizeOps")
         app.stage_control.show(number)
         view = app.frame.query_one("#ir", LineView)
-        assert any(row.text.startswith("@matmul(") and row.ghost.startswith("kernel") for row in view.rows)
+        assert any(row.text.startswith("@matmul(") and row.right.startswith("kernel") for row in view.rows)
         await pilot.press("Z")
         loops = [n for n, row in enumerate(view.rows) if row.text.strip().startswith("for ")]
         assert loops

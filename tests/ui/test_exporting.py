@@ -12,7 +12,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
-from relax_explorer.ui.tui.exporting import ENDINGS
+from relax_explorer.ui.tui.pictures import ENDINGS
 from relax_explorer.ui.tui.typed import execute_typed
 from tests.support.injection import unsafe
 from tests.ui.test_looks import BROKEN, LAYER

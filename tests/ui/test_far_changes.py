@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.table_rows import half
-from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
-from relax_explorer.viz.ir_table import TableRow
-from relax_explorer.viz.table_folds import Place
+from relax_explorer.viz.tables import FARTHER, Row, colored_row, goes_farther, side
 from relax_explorer.viz.visible import columns
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press, typed
@@ -104,13 +101,13 @@ async def test_each_side_tells_what_lies_behind_its_cut(stages: str) -> None:
     ],
 )
 def test_pieces_behind_a_cut(pieces: list[tuple[str, int]], is_farther: bool) -> None:
-    assert goes_farther(pieces, 20) == is_farther
-    row = TableRow(Place("text", None, "f"), tuple((role, "x" * size) for role, size in pieces))
-    shown = half(row, 20, 0, "", "")
+    row = colored_row((role, "x" * size) for role, size in pieces)
+    assert goes_farther(row.pieces, 20) == is_farther
+    shown = side(row, 20)
     assert sum(columns(text) for _, text in shown) == 20
     assert (("new", FARTHER) in shown) == is_farther
     for width in range(6):
-        assert sum(columns(text) for _, text in half(row, width, 0, "", "")) == width
+        assert sum(columns(text) for _, text in side(row, width)) == width
 
 
 async def test_the_mark_stands_where_the_text_is_cut(stages: str) -> None:

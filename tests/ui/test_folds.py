@@ -12,10 +12,11 @@ from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.rows import compact_rows
-from relax_explorer.ui.tui.table_rows import BesideRows, TableRows, cut
+from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_folds import Folded
+from relax_explorer.viz.tables import cut
 from relax_explorer.viz.visible import columns
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text
@@ -86,7 +87,7 @@ def test_side_by_side_keeps_both_numbers_and_fills_its_width(program: str) -> No
     assert {columns(row.text) for row in shown} == {61}
     sides = [tuple(part.split()[:2] for part in row.text.split("│  ")) for row in shown]
     assert sides[2:5] == [(["1", "a"], ["1", "a"]), (["2", "unread"], []), (["3", "b"], ["2", "b"])]
-    assert [row.gutter for row in shown[2:5]] == [" ", "-", " "]
+    assert [row.mark for row in shown[2:5]] == [" ", "-", " "]
     assert shown[3].node is None
     assert shown[4].node is not None
     assert "(n,) f32" in shown[3].text
@@ -104,9 +105,19 @@ def test_side_by_side_keeps_both_numbers_and_fills_its_width(program: str) -> No
 def test_cutting_counts_cells_and_marks_the_cut() -> None:
     assert cut([("a", "abc"), ("b", "def")], 0, 6) == [("a", "abc"), ("b", "def")]
     assert cut([("a", "abc"), ("b", "def")], 1, 3) == [("a", "bc"), ("muted", "…")]
-    assert cut([("a", "日本語")], 0, 5) == [("a", "日"), ("muted", "… ")]
+    assert cut([("a", "日本語")], 0, 5) == [("a", "日本"), ("muted", "…")]
     assert cut([("a", "日本語")], 6, 5) == []
     assert cut([("a", "x")], 0, 0) == []
+
+
+def test_a_long_struct_info_leaves_room_for_its_row() -> None:
+    dims = ", ".join(f'"a_length_with_a_long_name_{n}"' for n in range(3))
+    text = f'@R.function\ndef main(x: R.Tensor(({dims}), "float32")):\n    y = x\n    return y\n'
+    table = IrTable(Session(parse(text), "").stages[0])
+    assert len(table[1].right) > 48
+    shown = TableRows(table)[1].right
+    assert len(shown) == 48
+    assert shown.endswith("…")
 
 
 async def test_a_fold_tells_what_it_hides_and_opens_for_its_goal(program: str) -> None:
@@ -169,7 +180,7 @@ async def test_a_run_opens_the_fold_in_which_it_stops(program: str) -> None:
             (row.text + row.note).endswith("if c  … 3 bindings, 1 breakpoint") for row in app.view.rows
         )
         await press(pilot, app, "c")
-        assert app.view.row.gutter == "▶"
+        assert app.view.row.mark == "▶"
         assert under_cursor(app).split()[2] == "f"
         assert any((row.text + row.note).strip().startswith("else  … 1 binding") for row in app.view.rows)
         await press(pilot, app, "Z", "g", "z", "0", "2")  # folds are the same in every screen

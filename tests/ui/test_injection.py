@@ -8,7 +8,7 @@ import pytest
 from rich.text import Text
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.themes import SAFE
 from relax_explorer.ui.tui.widgets.framed import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView

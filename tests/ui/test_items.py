@@ -26,7 +26,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
+from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.framed import Box, FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -184,7 +184,7 @@ async def test_a_module_opens_with_its_panes(requirement: str) -> None:
             assert app.frame.query_one(f"#{name}").size.area, name
         roles = {role for row in app.view.rows for role, _ in row.pieces}
         assert {"var", "muted", "keyword"} <= roles
-        assert any(row.ghost for row in app.view.rows)  # StructInfo
+        assert any(row.right for row in app.view.rows)  # StructInfo
 
 
 @item("UI-02")
@@ -212,11 +212,11 @@ async def test_changes_between_any_two_stages(requirement: str, density: int) ->
         await typed(pilot, app, "stage 3")
         await press(pilot, app, *"t" * density)
         assert "LegalizeOps" not in str(app.view.border_title)
-        before = [row.gutter for row in app.view.rows]
+        before = [row.mark for row in app.view.rows]
         assert "~" not in before
         await typed(pilot, app, "since 0")
         assert "since 0 input" in app.view._title
-        assert "~" in [row.gutter for row in app.view.rows]
+        assert "~" in [row.mark for row in app.view.rows]
         assert "~3 +3ƒ" in app.view._title  # with three kernels
         await typed(pilot, app, "since 9")
         assert "no stage '9'" in screen_text(app)
@@ -224,7 +224,7 @@ async def test_changes_between_any_two_stages(requirement: str, density: int) ->
         assert "since" in app.view._title or app.state.selection.stage == 1
         await typed(pilot, app, "stage 3")
         await typed(pilot, app, "since")
-        assert [row.gutter for row in app.view.rows] == before
+        assert [row.mark for row in app.view.rows] == before
         assert "since" not in app.view._title
 
 
@@ -237,7 +237,7 @@ async def test_the_struct_info_of_the_selected_binding(requirement: str, tmp_pat
             await typed(pilot, app, f"go {name}")
             assert f'{name}: R.Tensor((3,), dtype="float32")' in screen_text(app)
             assert f"{kind} #" in screen_text(app)
-            assert app.view.row.ghost == "(3,) f32"
+            assert app.view.row.right == "(3,) f32"
 
 
 @item("UI-05")
@@ -426,7 +426,7 @@ async def test_a_very_wide_screen_shows_values_beside_their_bindings(
     async with app.run_test(size=(200, 60)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "s", "s", "s", "s", "s")
-        rows = {row.text.split()[1]: row.ghost for row in app.view.rows if " = " in row.text}
+        rows = {row.text.split()[1]: row.right for row in app.view.rows if " = " in row.text}
         found = {name: ghost.split("32")[-1].strip() for name, ghost in rows.items()}
         assert found == {
             "a": "██ ██ ██ 0 … 5",
@@ -438,12 +438,12 @@ async def test_a_very_wide_screen_shows_values_beside_their_bindings(
         }
         assert "0 … 5" in screen_text(app)
         await press(pilot, app, "S", "S", "S", "S", "S")
-        assert "0 … 5" not in "".join(row.ghost for row in app.view.rows)
+        assert "0 … 5" not in "".join(row.right for row in app.view.rows)
     app = Explorer(text, "", screen="debug", call=CallInputs(sources={"x": str(path)}))
     async with app.run_test(size=(169, 60)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "s")
-        assert not any("…" in row.ghost for row in app.view.rows)
+        assert not any("…" in row.right for row in app.view.rows)
 
 
 @item("UI-09")
@@ -545,12 +545,12 @@ async def test_missing_passes_are_named_and_inserted(requirement: str) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "E")
-        assert app.screen.view.rows[0].gutter == "!"
+        assert app.screen.view.rows[0].mark == "!"
         assert "! 1 run ToNonDataflow before it: CallTIRRewrite requires" in screen_text(app)
         assert app.screen.plan.text == "CallTIRRewrite"  # never by itself
         await press(pilot, app, "i")
         assert app.screen.plan.text == "ToNonDataflow,RemovePurityChecking,CallTIRRewrite"
-        assert {row.gutter for row in app.screen.steps.rows} == {" "}
+        assert {row.mark for row in app.screen.steps.rows} == {" "}
 
 
 @item("UI-15")

@@ -63,7 +63,7 @@ async def test_the_history_of_a_kernel_leads_to_a_stage(kernels: str, stage: int
             "4 ~ Wrong                    changed: ~1",
             "5 - Gone                     removed",
         ]
-        assert [row.node[0] for row in app.view.rows if row.gutter == "▌"] == [stage]
+        assert [row.node[0] for row in app.view.rows if row.mark == "▌"] == [stage]
         assert app.view.rows[app.view.cursor].node[0] == stage
         await press(pilot, app, "g", "enter")
         assert (app.state.selection.stage, app.state.selection.function) == (1, "twice")

@@ -30,8 +30,9 @@ from relax_explorer.ui.tui.keys import (
     keys_of,
 )
 from relax_explorer.ui.tui.state import room
-from relax_explorer.ui.tui.widgets.line_view import FARTHER, LineView
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.table_diff import GLYPHS, GROUP_GLYPHS
+from relax_explorer.viz.tables import FARTHER
 from relax_explorer.viz.tokens import MARKS
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.typed import twin_of_line
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_explorer import screen_text, wait

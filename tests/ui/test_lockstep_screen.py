@@ -59,7 +59,7 @@ def marked(app: Explorer) -> list[str]:
     names = []
     for letter in "ab":
         view = app.screen.query_one(f"#program_{letter}", LineView)
-        rows = [row for row in view.rows if row.gutter == "▶"]
+        rows = [row for row in view.rows if row.mark == "▶"]
         names.append(rows[0].text.split()[1] if rows else "-")
         if rows:
             assert len(rows) == 1
@@ -180,7 +180,7 @@ def test_a_binding_that_ran_twice_is_marked_if_one_of_its_values_differs(changed
     glyphs: dict[str, set[str]] = {}
     for pair in views(first, second):
         if pair.b is not None and pair.b.binding is not None and pair.b.binding.var is not None:
-            glyphs.setdefault(pair.b.binding.var.name, set()).add(pair.b.rows[pair.b.row].gutter)
+            glyphs.setdefault(pair.b.binding.var.name, set()).add(pair.b.rows[pair.b.row].mark)
     assert glyphs["p"] == glyphs["q"] == glyphs[changed] == {"≠"}
     assert glyphs["unused"] == {"="}
     assert glyphs["c"] == {"b"}
@@ -197,7 +197,7 @@ def test_a_program_without_a_value_stays_unmarked_at_the_one_before() -> None:
     places = [pair.b for pair in found if pair.b is not None]
     assert [spot.rows[spot.row].text.split()[1] for spot in places] == ["a", "a", "a", "b"]
     assert [spot.binding is None for spot in places] == [True, False, True, False]
-    assert [[row.gutter for row in spot.marked].count("▶") for spot in places] == [0, 1, 0, 1]
+    assert [[row.mark for row in spot.marked].count("▶") for spot in places] == [0, 1, 0, 1]
     assert found[0].lines[1] == found[2].lines[1] == " B has no value here"
 
 
@@ -232,7 +232,7 @@ class Module:
     found = views(nested, nested.replace("            e = R.abs(y)\n", ""))
     shown = [(pair.b.rows[pair.b.row].text.split()[:3], pair.b.marked) for pair in found if pair.b]
     assert ["z" in words for words, _ in shown[:2]] == [True, True]
-    assert [[row.gutter for row in rows].count("▶") for _, rows in shown[:2]] == [0, 1]
+    assert [[row.mark for row in rows].count("▶") for _, rows in shown[:2]] == [0, 1]
     assert {row.function for row in shown[0][1]} >= {"main", "other"}
 
 
@@ -297,7 +297,7 @@ async def test_what_differs_has_another_colour_than_what_does_not() -> None:
             last = [segment for segment in view.render_line(y) if segment.text.strip()][-1]
             assert last.style is not None
             assert last.style.color is not None
-            colours.setdefault(row.gutter, set()).add(last.style.color.name)
+            colours.setdefault(row.mark, set()).add(last.style.color.name)
         assert colours["≠"] == {app.tokens.role("breakpoint").color}
         assert colours["="] == colours["a"] == {app.tokens.role("muted").color}
 

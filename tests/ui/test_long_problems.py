@@ -50,7 +50,7 @@ def test_a_changed_result_of_a_function_has_one_arrow(tmp_path: Path) -> None:
     session = RecordedSession(open_build(tmp_path))
     session.run_all()
     old, new = [IrTable(stage) for stage in session.stages]
-    infos = [row.row.info for row in TableDiff(old, new, session.diff(0, 1)) if "(was" in row.row.info]
+    infos = [row.right for row in TableDiff(old, new, session.diff(0, 1)) if "(was" in row.right]
     assert len(infos) == 1
     assert infos[0].startswith("→ object (was ")
     assert infos[0].count("→") == 1

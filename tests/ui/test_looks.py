@@ -6,8 +6,8 @@ import pytest
 
 from relax_explorer.core import passes as registry
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.screens.passes_screen import PassesScreen
+from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.widgets.framed import FixedLines
 from tests.support.golden import Golden
 from tests.support.roundtrip import SAMPLES

@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.pilot import Pilot
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.widgets.framed import Button, ButtonLine, FixedText, pressed
 from relax_explorer.viz.visible import columns
 from tests.support.roundtrip import SAMPLES

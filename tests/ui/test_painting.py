@@ -22,7 +22,8 @@ from textual.widget import Widget
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.framed import FixedLines, QuickBar
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row
 from tests.ui.test_explorer import LLAMA
 from tests.ui.test_looks import settled
 from tests.ui.test_screens import idle, press

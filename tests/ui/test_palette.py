@@ -12,8 +12,8 @@ from textual.events import Click
 from textual.geometry import Size
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.command_palette import Palette
 from relax_explorer.ui.tui.keys import KEYS, SCREENS, keys_of
+from relax_explorer.ui.tui.screens.popup import Palette
 from relax_explorer.ui.tui.typed import TYPED
 from tests.support.roundtrip import SAMPLES
 from tests.ui.random_events import clicks

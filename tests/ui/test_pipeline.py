@@ -20,9 +20,8 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
-from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
-from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
+from relax_explorer.ui.tui.pass_trials import step_completions
+from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor, TextEditor
 from relax_explorer.ui.tui.trying import NoVerdicts, Question, Trier, answer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -260,7 +259,7 @@ async def test_the_list_of_edits_leads_back_and_forth() -> None:
         await typed(pilot, app, "passes FoldConstant,ToNonDataflow")
         await typed(pilot, app, "passes ToNonDataflow,FoldConstant")
         await press(pilot, app, "u", "alt+u")
-        assert [(row.gutter, row.text.split(None, 1)[1], row.ghost) for row in app.view.rows] == [
+        assert [(row.mark, row.text.split(None, 1)[1], row.right) for row in app.view.rows] == [
             (" ", "as opened", "3 passes"),
             (" ", "LegalizeOps off", "2 passes"),
             ("▶", "without CanonicalizeBindings, LegalizeOps, with FoldConstant", "2 passes"),

@@ -12,7 +12,7 @@ from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.printer import printed_module
 from relax_explorer.ui.tui import keys, stage_control
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.table_rows import TableRows
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait

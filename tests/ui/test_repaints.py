@@ -12,7 +12,8 @@ from textual.widget import Widget
 
 from relax_explorer.ui.tui.app import TICK, Explorer
 from relax_explorer.ui.tui.widgets.framed import Box, FixedText
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row
 from tests.ui.test_explorer import LLAMA, opened, screen_text, wait
 from tests.ui.test_screens import idle
 
@@ -93,9 +94,9 @@ async def test_lines_and_titles_that_change_are_drawn() -> None:
         view = app.frame.query_one("#ir", LineView)
         for rows in (
             [Row("one"), Row("two", note="NOTE")],
-            [Row("one", gutter="+"), Row("two"), Row("three", ghost="GHOST")],
-            [Row("one", gutter="+"), Row("two", note="NOTE"), Row("three")],
-            [Row("one", gutter="+"), Row("two"), Row("three", ghost="GHOST")],
+            [Row("one", mark="+"), Row("two"), Row("three", right="GHOST")],
+            [Row("one", mark="+"), Row("two", note="NOTE"), Row("three")],
+            [Row("one", mark="+"), Row("two"), Row("three", right="GHOST")],
             [Row("ONE")],
             [],
             [Row("ONE")] * 100,
@@ -116,7 +117,7 @@ async def test_lines_and_titles_that_change_are_drawn() -> None:
             view.show(rows, 0)
             await pilot.pause()
             for row in (Row("two"), Row("three"), Row("NOTE"), Row("GHOST"), Row("ONE")):
-                is_shown = any(row.text in (item.text, item.note, item.ghost) for item in rows)
+                is_shown = any(row.text in (item.text, item.note, item.right) for item in rows)
                 assert (row.text in shown) == is_shown, row
         app.frame.query_one("#details", Box).show_title("another [title]")
         await pilot.pause()

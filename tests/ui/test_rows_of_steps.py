@@ -10,8 +10,9 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import debug_rows
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import run_view
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz import value_table
+from relax_explorer.viz.tables import Row
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_screens import idle, press
 
@@ -71,7 +72,7 @@ async def test_rows_that_a_step_keeps_are_as_new_ones(name: str, tmp_path: Path)
             shown = app.frame.query_one("#debug_ir", LineView)
             assert seen(list(shown.rows)) == seen(list(fresh.lines.with_folds(app.state.options.folded))), key
             looks |= {
-                row.ghost.split()[-1] for row in view.lines if " y  " in f"{row.text}  " and "…" in row.ghost
+                row.right.split()[-1] for row in view.lines if " y  " in f"{row.text}  " and "…" in row.right
             }
     if name == "writes":
         assert looks == {"0", "2", "3"}

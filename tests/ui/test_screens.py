@@ -17,11 +17,11 @@ from relax_explorer.ui.tui import pictures
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
 from relax_explorer.ui.tui.debug_rows import RunView, step_at, timeline
-from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
-from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.widgets.command_input import CommandInput
-from relax_explorer.ui.tui.widgets.framed import FixedLines
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.screens.inputs_dialog import Inputs
+from relax_explorer.ui.tui.screens.popup import Popup
+from relax_explorer.ui.tui.widgets.framed import CommandInput, FixedLines
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 
@@ -94,7 +94,7 @@ async def test_compare_names_the_first_value_that_differs_and_leads_to_it(folder
         assert "B 2 Wrong" in screen_text(app)
         assert "DIFFERENT, out0 differs; first in a" in screen_text(app)
         assert under_cursor(app).split()[0] == "a"
-        assert app.view.row.gutter == "≠"
+        assert app.view.row.mark == "≠"
         await press(pilot, app, "c")
         assert under_cursor(app).split()[0] == "b"
         await press(pilot, app, "C", "enter")
@@ -191,7 +191,7 @@ async def test_the_table_of_values_follows_the_run(folder: str) -> None:
         await press(pilot, app, "2", "s", "s")
         values = app.frame.query_one("#values", LineView)
         assert [row.text.split()[0] for row in values.rows] == ["b", "a", "x"]
-        assert values.rows[0].gutter == "▶"
+        assert values.rows[0].mark == "▶"
         await press(pilot, app, "S")
         assert [row.text.split()[0] for row in values.rows] == ["a", "x"]
 
@@ -315,7 +315,7 @@ async def test_the_history_leads_to_a_stage(folder: str) -> None:
         await typed(pilot, app, "go a")
         await press(pilot, app, "w")
         rows = app.view.rows
-        assert [row.gutter for row in rows] == ["▌", " ", "~"]
+        assert [row.mark for row in rows] == ["▌", " ", "~"]
         await press(pilot, app, "G", "enter")
         assert (app.state.selection.stage, app.state.selection.variable) == (2, "a")
 

@@ -32,7 +32,7 @@ CONTRADICTORY = "def @f(%x : Tensor[(2,), float32], %y : Tensor[(3,), float32]) 
 
 
 def table(app: Explorer, name: str) -> list[str]:
-    return [f"{row.gutter} {row.text}".rstrip() for row in app.frame.query_one(f"#{name}", LineView).rows]
+    return [f"{row.mark} {row.text}".rstrip() for row in app.frame.query_one(f"#{name}", LineView).rows]
 
 
 def told(app: Explorer) -> str:
@@ -217,7 +217,7 @@ async def test_what_fails_is_told_with_its_step(tmp_path: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, app)
         await press(pilot, app, "n")
-        assert app.view.row.gutter == "✗"
+        assert app.view.row.mark == "✗"
         assert "fails: the dimensions 2 and 3 cannot be broadcast" in told(app)
         await press(pilot, app, "c")
         assert any("RX0603" in line for line in table(app, "about"))

@@ -85,7 +85,7 @@ async def test_changes_are_in_place_and_visited_in_order(tmp_path: Path) -> None
         assert "no change" in screen_text(app)
         await pilot.press("right_square_bracket", "g", "c")
         first = app.view.cursor
-        assert app.view.rows[first].gutter != " "
+        assert app.view.rows[first].mark != " "
         assert "change 1 of" in screen_text(app)
         await pilot.press("c")
         assert app.view.cursor > first
@@ -95,7 +95,7 @@ async def test_changes_are_in_place_and_visited_in_order(tmp_path: Path) -> None
         await pilot.press("d")
         assert len(app.view.rows) < everything
         await pilot.press("d")
-        assert {row.gutter for row in app.view.rows} == {" "}
+        assert {row.mark for row in app.view.rows} == {" "}
 
 
 async def test_densities(program: str) -> None:

@@ -13,7 +13,7 @@ from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import KINDS
 from relax_explorer.ui.tui.typed import TYPED, command_line, twin_of_line
-from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.widgets.framed import CommandInput
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_contract_answers import opened, program
 from tests.ui.test_explorer import screen_text, wait

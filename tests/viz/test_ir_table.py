@@ -10,7 +10,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.session import Session
 from relax_explorer.viz.compact import OpClass, of_operator, op_class
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.table_diff import CONTEXT, TableDiff
 from tests.support.roundtrip import DATA
 
 HEAD = """@I.ir_module
@@ -69,9 +69,9 @@ def table(*lines: str) -> IrTable:
     ],
 )
 def test_the_compact_notation(source: str, text: str, info: str) -> None:
-    row = next(row for row in table(f"y = {source}", "return y") if row.place.kind == "binding")
+    row = next(row for row in table(f"y = {source}", "return y") if row.kind == "binding")
     assert row.text == f" 1 y = {text}"
-    assert row.info == info or info.endswith("…")
+    assert row.right == info or info.endswith("…")
 
 
 def test_branches_and_nested_functions_are_barred() -> None:
@@ -106,7 +106,7 @@ def test_branches_and_nested_functions_are_barred() -> None:
         " 6 gv     = longer",
         "   return gv",
     ]
-    assert rows[0].info == "→ object"
+    assert rows[0].right == "→ object"
     numbers = {id(place.node): n for n, place in enumerate(rows.places) if place.kind == "binding"}
     main = rows.stage.module.functions["main"]
     assert isinstance(main, e.Function)
@@ -118,7 +118,7 @@ def test_deep_calls_are_cut_and_long_lists_counted() -> None:
     for _ in range(40):
         deep = f"R.exp({deep})"
     rows = table(f"y = {deep}", f"z = ({', '.join(['x'] * 300)})", "return z")
-    found = [row.text for row in rows if row.place.kind == "binding"]
+    found = [row.text for row in rows if row.kind == "binding"]
     assert all(len(text) < 1000 for text in found)
     assert any("… 200 more" in text for text in found)
 
@@ -165,7 +165,7 @@ def test_classes_of_other_expressions() -> None:
         "d = R.call_packed('vm.builtin.alloc_shape_heap', x)",
         "return b",
     )
-    kinds = [op_class(row.place.node.value) for row in rows if isinstance(row.place.node, e.VarBinding)]
+    kinds = [op_class(row.node.value) for row in rows if isinstance(row.node, e.VarBinding)]
     assert kinds == [OpClass.SHAPE, OpClass.SHAPE, OpClass.CALL, OpClass.MEMORY]
 
 
@@ -177,7 +177,7 @@ def changed(session: Session, number: int, only: bool = False) -> TableDiff:
     old, new = session.stages[number - 1], session.stages[number]
     diff = session.diff(number - 1, number)
     names = {fn.name for fn in diff.functions if fn.status == "changed"}
-    return TableDiff(IrTable(old, opened=names), IrTable(new, opened=names), diff, only)
+    return TableDiff(IrTable(old, opened=names), IrTable(new, opened=names), diff, CONTEXT if only else None)
 
 
 def test_removed_rows_stand_in_place_and_changed_pieces_are_marked() -> None:
@@ -185,24 +185,36 @@ def test_removed_rows_stand_in_place_and_changed_pieces_are_marked() -> None:
     session = Session(rxe.parse(text), "CanonicalizeBindings")
     session.run_all()
     shown = changed(session, 1)
-    assert [(row.glyph, row.row.text) for row in shown] == [
+    assert [(row.mark, row.text) for row in shown] == [
         (" ", "main(x: (2,) f32)"),
         ("-", "   same = x"),
         ("~", " 1 a = exp(same→x)"),
         (" ", " 2 b = exp(x)"),
         (" ", "   return (a, b)"),
     ]
-    assert ("new", "x") in shown[2].row.pieces
+    assert ("new", "x") in shown[2].pieces
     assert shown.changes() == [1]
     assert [shown.row_of(n) for n in range(4)] == [0, 2, 3, 4]
     only = changed(session, 1, True)
-    assert [row.row.text for row in only] == [row.row.text for row in shown]
+    assert [row.text for row in only] == [row.text for row in shown]
+
+
+def test_removed_rows_stand_in_the_columns_of_the_new_stage() -> None:
+    from relax_explorer.core.session.align import diff_modules
+
+    old = table("y = R.exp(x)", "z = R.sin(x)", "return z")
+    new = table("a_longer_name = R.sin(x)", "return a_longer_name")
+    shown = TableDiff(old, new, diff_modules(old.stage.module, new.stage.module))
+    assert [row.text for row in shown if row.kind == "binding"] == [
+        "   y             = exp(x)",
+        " 1 a_longer_name = sin(x)",
+    ]
 
 
 def test_only_changes_counts_what_it_leaves_out() -> None:
     session = Session(rxe.load(DATA / "llama" / "00_input.py"), "CanonicalizeBindings")
     session.run_all()
-    texts = [row.row.text for row in changed(session, 1, True)]
+    texts = [row.text for row in changed(session, 1, True)]
     assert texts[0] == "… 73 unchanged"
     assert len(texts) < 10
 
@@ -211,7 +223,7 @@ def test_a_change_of_kind_is_not_one_of_type() -> None:
     session = Session(rxe.load(DATA / "llama" / "00_input.py"), "ToNonDataflow")
     session.run_all()
     shown = changed(session, 1)
-    assert {row.glyph for row in shown} == {" ", "k"}
+    assert {row.mark for row in shown} == {" ", "k"}
     assert session.diff(0, 1).stat["type"] == 0
 
 
@@ -225,7 +237,7 @@ def test_added_and_removed_functions_and_changed_kernels() -> None:
     shown = TableDiff(
         IrTable(old, opened={"k"}), IrTable(new, opened={"k"}), diff_modules(old.module, new.module)
     )
-    marked = [(row.glyph, row.row.text.strip()) for row in shown if row.glyph != " "]
+    marked = [(row.mark, row.text.strip()) for row in shown if row.mark != " "]
     assert ("+", "h(x: (2,) f32)") in marked
     assert ("-", "g(x: (2,) f32)") in marked
     assert any(glyph == "~" and "A[i] + A[i]" in text for glyph, text in marked)
@@ -236,5 +248,7 @@ def test_all_stages_of_a_real_build_show_their_changes() -> None:
     for stage in session.stages[1:]:
         shown = changed(session, stage.number)
         assert bool(shown.changes()) == stage.changed
-        news = [row for row in shown if not row.is_old]
-        assert [row.row.place for row in news] == shown.new.places
+        news = [row for row in shown if row.mark != "-"]
+        assert [(row.kind, row.node) for row in news] == [
+            (place.kind, place.node) for place in shown.new.places
+        ]

@@ -43,7 +43,7 @@ ROWS = (
 @WIDTHS
 def test_every_column_begins_below_its_name(width: int) -> None:
     table = PairTable.of(width)
-    head = table.heading
+    head = table.columns.heading
     rows = [table.row(item) for item in ROWS]
     for row in (head, *rows):
         cells = [columns(row[:n]) for n, character in enumerate(row) if character == "│"]

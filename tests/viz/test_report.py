@@ -18,8 +18,8 @@ from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.report import report
-from relax_explorer.viz.table_diff import TableDiff, beside
+from relax_explorer.viz.report import beside_row, report
+from relax_explorer.viz.table_diff import TableDiff
 from tests.cli.test_commands import rxe_cli
 from tests.support.injection import LATER, SHORT, program, unsafe
 from tests.support.roundtrip import SAMPLES
@@ -128,17 +128,24 @@ def test_a_long_run_is_cut() -> None:
 
 
 def test_sides_show_each_row_once() -> None:
+    notes: set[str] = set()
     session = RecordedSession(open_build(BROKEN))
     session.run_all()
     for stage in session.stages[1:]:
         diff = session.diff(stage.number - 1, stage.number)
         old, new = IrTable(session.stages[stage.number - 1]), IrTable(stage)
-        pairs = beside(TableDiff(old, new, diff), 3)
-        rows = [pair.new.place for pair in pairs if pair.new is not None]
-        assert len(rows) == len(set(map(id, rows)))
-        assert len(rows) + sum(pair.skipped for pair in pairs) == len(new)
-        changed = sum(pair.kind not in ("same", "renamed") for pair in pairs)
-        assert changed == sum(row.glyph != " " for row in TableDiff(old, new, diff))
+        table = TableDiff(old, new, diff, 3)
+        sides = [table.sides(number)[1] for number in range(len(table)) if not table.skipped(number)]
+        rows = [number for number in map(table.in_new, range(len(table))) if number is not None]
+        assert len(rows) == len(set(rows)) == sum(side is not None for side in sides)
+        assert len(rows) + sum(map(table.skipped, range(len(table)))) == len(new)
+        changed = sum(table.kind(number) not in ("same", "renamed") for number in range(len(table)))
+        assert changed == sum(row.mark != " " for row in TableDiff(old, new, diff))
+        shown = [beside_row(table, number) for number in range(len(table))]
+        counts = [re.findall(r"… (\d+) unchanged", row) for row in shown]
+        assert sum(int(count) for found in counts for count in found) == len(new) - len(rows)
+        notes |= {note for row in shown for note in re.findall(r'<abbr title="([^"]+)">⊞</abbr>', row)}
+    assert "merged from matmul1, mul, add" in notes
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_relations(name: str) -> None:
     made = [str(item) for run in solving.runs for item in (*run.unified, *run.assigned)]
     made += map(str, typed.solver.unified)
     assert [line.text.split("  ")[-1] for line in solving.table("made", solving.last).lines] == made
-    goals = [line.goal or 0 for line in solving.table("made", solving.last).lines]
+    goals = [line.node or 0 for line in solving.table("made", solving.last).lines]
     for position in range(solving.last + 1):
         known = sum(goal <= position for goal in goals)
         assert len(solving.table("made", position).lines) == known, "a step's own assignments count"

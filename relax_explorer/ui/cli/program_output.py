@@ -41,7 +41,7 @@ def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     if style == "inline":
         for line in lines(diff):
             note = f"  # {visible(line.note, 300)}" if line.note else ""
-            glyph = click.style(line.glyph, fg=_COLORS.get(line.glyph)) if output.colors() else line.glyph
+            glyph = click.style(line.mark, fg=_COLORS.get(line.mark)) if output.colors() else line.mark
             output.say_styled(f"{glyph} {output.code(visible(line.text, 2000) + note)}")
 
 

@@ -46,7 +46,7 @@ def print_trace(solving: Solving) -> None:
     """Print each step in a line."""
     for position in range(1, solving.last):
         line = solving.line(position)
-        output.say(f"{position:>4}. {line.gutter} {line.text}")
+        output.say(f"{position:>4}. {line.mark} {line.text}")
 
 
 def print_position(solving: Solving, position: int) -> None:
@@ -56,11 +56,11 @@ def print_position(solving: Solving, position: int) -> None:
             f"--at takes a step from 0 (the start) to {solving.last} (the end), not {position}"
         )
     line = solving.line(position)
-    output.say(f"{position}. {line.gutter} {line.text.strip()}")
+    output.say(f"{position}. {line.mark} {line.text.strip()}")
     for text in solving.about(position):
         output.say(f"    {text}")
     for name in TABLES[:-1]:
         lines = solving.table(name, position).lines
         output.say(f"{solving.titles[name]}{'' if len(lines) else ': nothing'}")
         for item in lines:
-            output.say(f"  {item.gutter} {item.text}")
+            output.say(f"  {item.mark} {item.text}")

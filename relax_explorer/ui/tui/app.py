@@ -28,22 +28,20 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.dialogs.command_palette import KeyCommands, Palette
-from relax_explorer.ui.tui.dialogs.popup import KeyPrompt, Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
+from relax_explorer.ui.tui.key_recording import Permit
 from relax_explorer.ui.tui.keys import Keymap
-from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.painting import give_way, take_turns
-from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
+from relax_explorer.ui.tui.screens.popup import KeyCommands, KeyPrompt, Palette, Popup
 from relax_explorer.ui.tui.screens.screen_frame import Frame
-from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.stage_control import Marks, StageControl
 from relax_explorer.ui.tui.state import Options, Selection, State, room
-from relax_explorer.ui.tui.style_rules import StyleRules
-from relax_explorer.ui.tui.themes import ASCII, SAFE, chosen_theme, textual_theme
+from relax_explorer.ui.tui.themes import ASCII, SAFE, StyleRules, chosen_theme, textual_theme
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.typed import command_line
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:
@@ -52,10 +50,9 @@ if TYPE_CHECKING:
 
     from relax_explorer.core.session.session import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
-    from relax_explorer.ui.tui.exporting import Exports
     from relax_explorer.ui.tui.key_recording import Recorder
     from relax_explorer.ui.tui.pass_trials import PassTrials
-    from relax_explorer.ui.tui.pictures import Pictures
+    from relax_explorer.ui.tui.pictures import Exports, Pictures
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.verdicts import Verdicts
 
@@ -155,7 +152,7 @@ class Explorer(App[int]):
     @cached_property
     def exports(self) -> Exports:
         """Files to take away."""
-        from relax_explorer.ui.tui.exporting import Exports
+        from relax_explorer.ui.tui.pictures import Exports
 
         return Exports(self, self.run_control)
 
@@ -411,7 +408,7 @@ class Explorer(App[int]):
 
     def ask_inputs(self) -> None:
         """Ask for the inputs of the run, then start it."""
-        from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
+        from relax_explorer.ui.tui.screens.inputs_dialog import Inputs
 
         session, stage, name = self.state.session, self.state.stage, self.run_control.function()
         fn = stage.module.functions.get(name) if stage is not None else None
@@ -436,7 +433,7 @@ class Explorer(App[int]):
 
     def edit_pipeline(self) -> None:
         """Edit the pipeline, then run it."""
-        from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
+        from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor
 
         if self.pipeline_control.is_recorded:
             self.stage_control.go_on_from_here(self.edit_pipeline)
@@ -454,7 +451,7 @@ class Explorer(App[int]):
 
     def edit_text(self) -> None:
         """Edit the text of the selected stage, then run the passes behind it."""
-        from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
+        from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
 
         stage, plan = self.state.stage, self.pipeline_control.plan()
         if stage is None or plan is None:

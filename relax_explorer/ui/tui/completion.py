@@ -9,10 +9,10 @@ from typing import NamedTuple
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.command import Command
-from relax_explorer.ui.tui.permit import ALL, Permit
+from relax_explorer.ui.tui.key_recording import ALL, Permit
 from relax_explorer.ui.tui.state import DIFFS, State
 from relax_explorer.ui.tui.typed import TYPED
-from relax_explorer.ui.tui.widgets.command_input import Choice
+from relax_explorer.ui.tui.widgets.framed import Choice
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.visible import visible
 
@@ -69,7 +69,7 @@ class _Kind(NamedTuple):
 
 
 def _passes(state: State, last: str) -> Sequence[str]:
-    from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
+    from relax_explorer.ui.tui.pass_trials import step_completions
 
     return step_completions(last)
 
@@ -86,7 +86,7 @@ def _about_pass(state: State, name: str) -> str:
 
 
 def _checks(state: State, last: str) -> Iterable[str]:
-    from relax_explorer.ui.tui.check_list import FILTERS
+    from relax_explorer.ui.tui.answers import FILTERS
 
     return FILTERS
 
@@ -102,13 +102,13 @@ def _copies(state: State, last: str) -> Sequence[str]:
 
 
 def _formats(state: State, last: str) -> Sequence[str]:
-    from relax_explorer.ui.tui.exporting import ENDINGS
+    from relax_explorer.ui.tui.pictures import ENDINGS
 
     return [*ENDINGS, *_written(state, last)]
 
 
 def _written(state: State, last: str) -> Sequence[str]:
-    from relax_explorer.ui.tui.exporting import ENDINGS
+    from relax_explorer.ui.tui.pictures import ENDINGS
 
     return _paths(last, tuple(ENDINGS.values()))
 

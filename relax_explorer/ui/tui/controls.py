@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from relax_explorer.ui.tui.host import Host
-from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
-from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.stage_control import Marks, StageControl
 from relax_explorer.ui.tui.tutorial import Tutorial
 
 if TYPE_CHECKING:
-    from relax_explorer.ui.tui.exporting import Exports
     from relax_explorer.ui.tui.pass_trials import PassTrials
-    from relax_explorer.ui.tui.pictures import Pictures
+    from relax_explorer.ui.tui.pictures import Exports, Pictures
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.verdicts import Verdicts
     from relax_explorer.ui.tui.widgets.line_view import LineView

@@ -5,8 +5,9 @@ A RunView is made in the thread that moves the debugger. Nothing else reads the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.frame import Activation, Frame
@@ -18,11 +19,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside, Place, listing_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.table_rows import MadeRows, TableRows
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.length_text import check_line, constraint_line
+from relax_explorer.viz.tables import LazyRows, Row, apart
 from relax_explorer.viz.value_table import CELLS, HEAD, Readers, known_readers, readers, value_head, value_row
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -123,7 +124,7 @@ class RunView:
     call: CallView | None = None  # of the calls of a file
 
 
-class ValueRows(MadeRows):
+class ValueRows(LazyRows[Row]):
     """The table of values for one width. A row reads its array when it is drawn. Wide rows tell the readers, too."""
 
     def __init__(
@@ -152,11 +153,10 @@ class ValueRows(MadeRows):
         name, value, mark = self.items[number]
         old = self._before.get(name)
         if old is not None and old.node is value:
-            return old if old.gutter == mark else replace(old, gutter=mark)
+            return old if old.mark == mark else replace(old, mark=mark)
         text = value_row(name, value, self._own_width, self.name_width)
         if self._has_readers and self.readers is not None:
-            gap = " " * max(1, self.width - CELLS - columns(text))
-            text = f"{text}{gap}{self.readers.cells(name)}".rstrip()
+            text = apart(text, self.readers.cells(name), self.width).rstrip()
         return Row(text, mark, value, name)
 
     def of_width(self, width: int) -> ValueRows:
@@ -167,8 +167,7 @@ class ValueRows(MadeRows):
     def head(self) -> str:
         """The titles of the columns."""
         text = value_head(self._own_width, self.name_width)
-        gap = " " * max(1, self.width - CELLS - columns(text))
-        return f"{text}{gap}{HEAD}".rstrip() if self._has_readers else text
+        return apart(text, HEAD, self.width).rstrip() if self._has_readers else text
 
 
 def prepare(session: Session, stage: Snapshot, name: str, fn: e.Function, tables: dict[str, IrTable]) -> None:
@@ -205,7 +204,7 @@ def run_view(
     return RunView(
         stage.number, debugger.frame.name, debugger.position, last, _now(session, lines), debugger.next_binding,
         "the run is over" if debugger.done else visible(line_text(place, session.frames[0])), _shapes_line(session), lines, values,
-        tuple(_shape_rows(session, len(lines))), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
+        tuple(islice(_shape_rows(session, len(lines)), MOST)), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
         tuple(sorted(hits)), debugger.done, debugger.done or (before is not None and before.knows_end),
         _call_view(session),
     )  # fmt: skip
@@ -293,42 +292,39 @@ def _shapes_line(session: DebugSession) -> str:
     return visible(", ".join(f"{name} = {value}" for name, value in shapes), 120)
 
 
-def _shape_rows(session: DebugSession, size: int) -> list[Row]:
+def _shape_rows(session: DebugSession, size: int) -> Iterator[Row]:
     """Shape variables with their origins, what mentions them, and the checks."""
     if session.debugger.inside is not None:
         place = session.place_of(0)
         loops = place.loops if isinstance(place, Inside) else {}
-        return [Row(visible(f"{name} = {value}"), " ") for name, value in loops.items()]
-    if size > LONG:
+        yield from _sentences(f"{name} = {value}" for name, value in loops.items())
+    elif size > LONG:
         frame = session.debugger.frame
-        return [
-            Row(visible(f"{var.name} = {value} ← {origin(frame, var)}")) for var, value in frame.dims.items()
-        ]
-    panel = shape_panel(session.debugger)
-    rows: list[Row] = []
-    for variable in panel.variables:
-        rows.append(Row(visible(str(variable))))
-        rows += [Row(visible(f"    {line}")) for line in variable.before]
-        own = [item for item in variable.constraints if item.dimension != variable.name or item.count > 1]
-        rows += [
-            Row(visible(f"  {constraint_line(item)}"), "✗" if item.holds is False else " ")
-            for item in own[:6]
-        ]
-    rows += [Row(visible(check_line(item, False))) for item in panel.checks]
-    return rows[:MOST] or [Row(f"{visible(panel.function)} has no shape variables")]
-
-
-def _call_rows(session: DebugSession) -> list[Row]:
-    """The open calls, innermost first, each with its shape variables."""
-    return [
-        Row(
-            visible(
-                f"{level} {frame.name}{lengths_text(frame.shape_vars)}, {line_text(session.place_of(level), frame)}"
-            ),
-            ">" if level == session.level else " ",
+        yield from _sentences(
+            f"{var.name} = {value} ← {origin(frame, var)}" for var, value in frame.dims.items()
         )
-        for level, frame in enumerate(session.frames[:50])
-    ]
+    else:
+        panel = shape_panel(session.debugger)
+        for variable in panel.variables:
+            yield from _sentences([str(variable), *[f"    {line}" for line in variable.before]])
+            own = [item for item in variable.constraints if item.dimension != variable.name or item.count > 1]
+            for item in own[:6]:
+                yield Row(visible(f"  {constraint_line(item)}"), "✗" if item.holds is False else " ")
+        yield from _sentences(check_line(item, False) for item in panel.checks)
+        if not panel.variables and not panel.checks:
+            yield Row(f"{visible(panel.function)} has no shape variables")
+
+
+def _sentences(texts: Iterable[str]) -> Iterator[Row]:
+    return (Row(visible(text)) for text in texts)
+
+
+def _call_rows(session: DebugSession) -> Iterator[Row]:
+    """The open calls, innermost first, each with its shape variables."""
+    for level, frame in enumerate(session.frames[:50]):
+        where = line_text(session.place_of(level), frame)
+        text = f"{level} {frame.name}{lengths_text(frame.shape_vars)}, {where}"
+        yield Row(visible(text), ">" if level == session.level else " ")
 
 
 def line_text(place: Place | Inside | None, frame: Activation) -> str:
@@ -342,31 +338,19 @@ def lengths_text(lengths: Mapping[str, int]) -> str:
     return "".join([f" {name}={value}" for name, value in lengths.items()])
 
 
-def _point_rows(session: DebugSession) -> list[Row]:
+def _point_rows(session: DebugSession) -> Iterator[Row]:
     """The breakpoints with their hits up to here."""
     debugger = session.debugger
-    stops = debugger.stops
-    return [
-        Row(
-            visible(breakpoint_text(item, debugger.hits_of(item))),
-            "▶" if item in stops else _mark(item),
-            item.number,
-        )
-        for item in debugger.breakpoints
-    ]
+    for item in debugger.breakpoints:
+        text = breakpoint_text(item, debugger.hits_of(item))
+        yield Row(visible(text), "▶" if item in debugger.stops else _mark(item), item.number)
 
 
-def _watch_rows(session: DebugSession) -> list[Row]:
+def _watch_rows(session: DebugSession) -> Iterator[Row]:
     """The watches with their values; * marks those that changed."""
-    return [
-        Row(
-            visible(watch_text(item, value, missing)),
-            "*" if item.is_changed else " ",
-            value,
-            item.expression.text,
-        )
-        for item, value, missing in session.watched()
-    ]
+    for item, value, missing in session.watched():
+        mark = "*" if item.is_changed else " "
+        yield Row(visible(watch_text(item, value, missing)), mark, value, item.expression.text)
 
 
 # -- timeline --------------------------------------------------------------------------------------------------------

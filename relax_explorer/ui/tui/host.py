@@ -10,10 +10,10 @@ from textual.geometry import Size
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.jobs import Jobs
+from relax_explorer.ui.tui.key_recording import Permit
 from relax_explorer.ui.tui.keys import Keymap
-from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.state import Selection, State
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.tokens import Tokens
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.compare import Lockstep, Pairing
 from relax_explorer.core.session.recording import Production
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.table_rows import MadeRows, TableRows, half
-from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.compact import Piece
+from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import value_text
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.pair_table import PairTable, pair_detail, pair_glyph, pair_state
+from relax_explorer.viz.tables import LazyRows, Row, cell, colored_row, side
 from relax_explorer.viz.value_table import inline_value
-from relax_explorer.viz.visible import columns, fit
 
 BESIDE = 170  # cells from which on both programs stand beside the distances
 MIDDLE = 34  # cells between both programs
@@ -88,7 +87,7 @@ class PairView:
         return [*shown, *lines[len(sides) :]]
 
 
-class PairRows(MadeRows):
+class PairRows(LazyRows[Row]):
     """The table of pairs in some cells, each row made when it is drawn. From `BESIDE` cells on, both programs stand side by side."""
 
     def __init__(self, pairs: Sequence[PairView], width: int) -> None:
@@ -103,24 +102,22 @@ class PairRows(MadeRows):
     def _made(self, number: int) -> Row:
         view = self._pairs[number]
         pieces = self._beside(view) if self._half else self._table.pieces(view.pairing)
-        return Row("".join(text for _, text in pieces), pair_glyph(view.pairing), view, pieces=tuple(pieces))
+        return colored_row(pieces, pair_glyph(view.pairing), view)
 
     def heading(self, a: str, b: str) -> str:
         """The names of the columns, or of both stages."""
         if not self._half:
-            return self._table.heading
-        left = fit(f"A {a}", self._half)
-        return f"{left}{' ' * (self._half - columns(left))} │ {'max|Δ|':>8}{' ' * (MIDDLE - 14)} │ B {b}"
+            return self._table.columns.heading
+        return f"{cell(f'A {a}', self._half)} │ {'max|Δ|':>8}{' ' * (MIDDLE - 14)} │ B {b}"
 
     def _beside(self, view: PairView) -> list[Piece]:
         """The binding of A, the distance, the binding of B."""
         pairing = view.pairing
         differs = pairing.delta is not None and not pairing.equal
-        middle = fit(self._table.middle(pairing), MIDDLE - 6)
         return [
             *_binding(view.a, self._half),
             ("muted", " │ "),
-            ("breakpoint" if differs else "muted", middle + " " * (MIDDLE - 6 - columns(middle))),
+            ("breakpoint" if differs else "muted", cell(self._table.middle(pairing), MIDDLE - 6)),
             ("muted", " │ "),
             *_binding(view.b, self._half),
         ]
@@ -129,7 +126,7 @@ class PairRows(MadeRows):
 def _binding(spot: Spot | None, width: int) -> list[Piece]:
     """The row of a binding in exactly some cells; blank where a program stays at an earlier one."""
     is_here = spot is not None and spot.binding is not None
-    return half(spot.rows.table[spot.row] if is_here and spot is not None else None, width, 0, "", "")
+    return side(spot.rows.table[spot.row] if is_here and spot is not None else None, width)
 
 
 class _Side:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
@@ -192,4 +192,4 @@ def _edit_row(plans: Sequence[Plan], number: int, here: int) -> Row:
     plan, count = plans[number], len(plans[number].steps)
     said = "as opened" if not number else plan.change_since(plans[number - 1])
     text = f"{number:>3}  {visible(said, 300)}"
-    return Row(text, "▶" if number == here else " ", number, ghost=f"{count} pass{'es' * (count != 1)}")
+    return Row(text, "▶" if number == here else " ", number, right=f"{count} pass{'es' * (count != 1)}")

@@ -1,9 +1,11 @@
-"""The rows of the screens: text with gutters. They are made from snapshots and need no terminal."""
+"""The rows of the screens: programs, problems, histories, and the list of stages. They are made from snapshots and need no terminal."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -18,19 +20,21 @@ from relax_explorer.core.session.builds import kernel_history
 from relax_explorer.core.session.compiled import Compiled
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Aside, Kind
 from relax_explorer.core.shapes.residual import checks_at
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.ui.tui.state import Selection
+from relax_explorer.ui.tui.state import Selection, State
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
-from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.compact import Compact, plain
+from relax_explorer.ui.tui.widgets.framed import ButtonLine
+from relax_explorer.viz.compact import Compact
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
-from relax_explorer.viz.stage_line import change_counts
-from relax_explorer.viz.table_diff import GLYPHS, UNMARKED, TableDiff, group_text, unit_node
+from relax_explorer.viz.stage_line import aside_line, change_counts, stage_line
+from relax_explorer.viz.table_diff import CONTEXT, GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
+from relax_explorer.viz.tables import Row, cell, counted, plain
 from relax_explorer.viz.visible import columns, fit, visible
 
 if TYPE_CHECKING:
@@ -60,7 +64,7 @@ def cursor_in(shown: Sequence[Row], stage: Snapshot, selection: Selection, moved
         return shown.line_of(number)
     same = (n for n, row in enumerate(shown) if row.node is not None and row.node is selection.binding)
     named = (n for n, row in enumerate(shown) if selection.variable and _variable(row) == selection.variable)
-    changed = (n for n, row in enumerate(shown) if moved and row.gutter != " ")
+    changed = (n for n, row in enumerate(shown) if moved and row.mark != " ")
     entry = (n for n, row in enumerate(shown) if row.function == stage.entry)
     return next(chain(same, named, changed, entry), 0)
 
@@ -74,7 +78,7 @@ def marked_runs(shown: Sequence[Row]) -> list[int]:
     """The first row of each run of rows with a mark; rows in folds count."""
     if isinstance(shown, TableRows):
         return shown.changes()
-    marked = [row.gutter != " " for row in shown]
+    marked = [row.mark != " " for row in shown]
     return [n for n, is_marked in enumerate(marked) if is_marked and not (n and marked[n - 1])]
 
 
@@ -148,7 +152,7 @@ def compact_rows(
         diff = session.diff(base, stage.number)
         shown = opened | {fn.name for fn in diff.functions if fn.status == "changed"}
         before, after = table(session.stages[base], shown), table(stage, shown)
-        found = TableDiff(before, after, diff, mode == "only")
+        found = TableDiff(before, after, diff, CONTEXT if mode == "only" else None)
         return BesideRows(after, found, width, shift) if mode == "beside" else TableRows(after, found)
 
     place = (width, shift) if mode == "beside" else ()
@@ -162,7 +166,7 @@ def text_rows(
     base = stage.number - 1 if since is None else since
     if mode == "only" and stage.number:
         found = diff_lines(session.diff(base, stage.number))
-        return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
+        return [replace(line, note="") for line in found] or [Row("nothing changed")]
     marks: dict[Any, str] = {}
     if mode == "inline" and stage.number:
         for fn in session.diff(base, stage.number).functions:
@@ -387,16 +391,12 @@ def _function_line(fn: object) -> list[str]:
         return []
     bindings = sum(len(block.bindings) for block in fn.body.blocks)
     parts = [
-        _count(len(fn.params), "parameter"),
-        _count(bindings, "binding"),
+        counted(len(fn.params), "parameter"),
+        counted(bindings, "binding"),
         *["private"] * fn.is_private,
         *["impure"] * (fn.pure is False),
     ]
     return [", ".join(parts)]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def history_lines(session: Session, selection: Selection) -> list[str]:
@@ -410,7 +410,7 @@ def history_lines(session: Session, selection: Selection) -> list[str]:
         before = text
     wide = min(16, max([columns(trace.made_by) for trace, _, _ in found], default=0))
     return [
-        f"{'▌' if trace.stage == selection.stage else ' '}{trace.label:>2} {_cell(trace.made_by, wide)} "
+        f"{'▌' if trace.stage == selection.stage else ' '}{trace.label:>2} {cell(visible(trace.made_by), wide)} "
         f"{'~' if is_change else trace.mark} {visible(text)}"
         for trace, is_change, text in found
     ]
@@ -427,12 +427,6 @@ def _traces(session: Session, selection: Selection) -> list[tuple[Trace, bool]]:
     return [(trace, n > 0 and texts[n] != texts[n - 1]) for n, trace in enumerate(found)]
 
 
-def _cell(text: str, width: int) -> str:
-    """A text in exactly `width` cells."""
-    shown = fit(visible(text), width)
-    return shown + " " * (width - columns(shown))
-
-
 def _trace_text(trace: Trace, known: Collection[str] = ()) -> str:
     """What the value is in a stage; `known` names are left out."""
     return trace.absence if trace.gone else "; ".join(_binding_text(b, known) for b in trace.bindings)
@@ -442,3 +436,114 @@ def _binding_text(binding: e.Binding, known: Collection[str]) -> str:
     name = binding.var.name if binding.var is not None else "_"
     info = short_info(binding.var.struct_info if binding.var is not None else None)
     return f"{'' if name in known else f'{name} = '}{plain(Compact(Names()).binding(binding))}  {info}"
+
+
+# -- rail ------------------------------------------------------------------------------------------------------------
+# The stages as rows of a list, or as one line for a narrow terminal.
+
+
+@dataclass(frozen=True, slots=True)
+class OffPass:
+    """What the row of a pass that is off stands for: its number in the plan."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What the row of stages beside the main lineage, or of those around these, stands for: the path that opens them."""
+
+    path: str
+
+
+def rail_rows(state: State, width: int) -> list[Row]:
+    """A row for each stage. Runs of stages that changed nothing become one row, unless they are asked for or selected."""
+    session = state.session
+    if session is None:
+        return []
+    rows: list[Row] = []
+    quiet: list[Snapshot] = []
+    off = _off(state, width)
+    inner = list(session.asides)
+    if session.outer:
+        rows.append(
+            Row(f"▴ {fit(visible(Path(session.outer).name, 60), width - 3)}/", " ", Folder(session.outer))
+        )
+    for stage in session.stages[: state.stages]:
+        is_quiet = not stage.changed and not stage.problems and stage.number != state.selection.stage
+        is_quiet = is_quiet and stage.number not in off
+        while inner and inner[0].before is not None and inner[0].before <= stage.label:
+            rows += [*_quiet_rows(quiet), _aside(inner.pop(0), width)]
+            quiet = []
+        if is_quiet and not state.options.shows_unchanged:
+            quiet.append(stage)
+            continue
+        rows += _quiet_rows(quiet)
+        quiet = []
+        rows.append(Row(stage_line(stage, _diff(session, stage), width), " ", stage.number))
+        rows += off.get(stage.number, [])
+    return [*rows, *_quiet_rows(quiet), *[_aside(item, width) for item in inner]]
+
+
+def _aside(item: Aside, width: int) -> Row:
+    """The row of stages beside the main lineage. Pass managers are headings: what they hold stands above."""
+    glyph = "─" if item.kind is Kind.MANAGER else "▸"
+    return Row(f"{glyph} {fit(aside_line(item), width - 2)}", " ", Folder(item.path))
+
+
+def _off(state: State, width: int) -> dict[int, list[Row]]:
+    """The rows of the passes that are off, by the stage before them."""
+    found: dict[int, list[Row]] = {}
+    stage = 0
+    for number, entry in enumerate(state.plan.entries if state.plan is not None else ()):
+        if entry.is_on:
+            stage += 1
+        else:
+            text = fit(f"✗ off {visible(str(entry.step), 60)}", width)
+            found.setdefault(stage, []).append(Row(text, " ", OffPass(number)))
+    return found
+
+
+def _quiet_rows(quiet: list[Snapshot]) -> list[Row]:
+    if not quiet:
+        return []
+    first, last = quiet[0], quiet[-1]
+    if first is last:
+        return [Row(f"○ {first.label} {visible(first.made_by, 60)}", " ", first.number)]
+    return [Row(f"○ {first.label}–{last.label} ({len(quiet)} unchanged)", " ", first.number)]
+
+
+def _diff(session: Session, stage: Snapshot) -> ModuleDiff | None:
+    return session.diff(stage.number - 1, stage.number) if stage.number and stage.changed else None
+
+
+def strip_line(state: State, width: int) -> ButtonLine:
+    """The stage between its neighbours that changed the module: `‹ 3 A +1 │▌4 B ~2 │ 5 C ›`. A click goes there, or opens the list."""
+    session, here, line = state.session, state.stage, ButtonLine()
+    if session is None or here is None:
+        return line
+    known = session.stages[: state.stages]
+    before = [item for item in known[: here.number] if item.changed][-1:]
+    after = [item for item in known[here.number + 1 :] if item.changed][:1]
+    room = max(12, (width - 10) // (1 + len(before) + len(after)))
+    left_part, right_part = [[_short(session, item, room) for item in items] for items in (before, after)]
+    taken = sum(columns(part) for part in [*left_part, *right_part])
+    own = max(room, width - 10 - taken)  # what the neighbours leave
+    middle = f"▌{stage_line(here, _diff(session, here), own).removeprefix('● ').removeprefix('○ ')}"
+    parts = [
+        re.sub("  +", "  ", part) for part in (*left_part, middle, *right_part)
+    ]  # no columns in one line
+    left, right = "‹" if before else " ", "›" if after else " "
+    back, forward = "stage(-1, True)" if before else "", "stage(1, True)" if after else ""
+    line.write(f" {left} ", back)
+    for number, part in enumerate(parts):
+        line.write(" │ " if number else "")
+        line.write(part, back if number < len(before) else "next_pane" if number == len(before) else forward)
+    line.write(f" {right}", forward)
+    if line.width > width:
+        line.text.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _short(session: Session, stage: Snapshot, room: int) -> str:
+    return stage_line(stage, _diff(session, stage), room).removeprefix("● ")

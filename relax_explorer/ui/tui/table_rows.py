@@ -1,4 +1,4 @@
-"""The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds.
+"""The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds; and what a search finds in them.
 
 A row has a number, which counts all rows, and a line, which counts those that no fold hides.
 """
@@ -9,45 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
-from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
-from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, LazyRows, Place, around
-from relax_explorer.viz.visible import character_columns, columns, fit, visible
+from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
+from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, counted, side
+from relax_explorer.viz.visible import columns, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
 
-
-class MadeRows(LazyRows[Row]):
-    """Many rows, of which few are seen. A class that extends it tells how many there are, and makes one."""
-
-    def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
-
-    def row(self, number: int) -> Row:
-        """The row of a number, made once."""
-        row = self._rows.get(number)
-        if row is None:
-            row = self._rows[number] = self._made(number)
-        return row
-
-    def _made(self, number: int) -> Row:
-        """The row of a number."""
-        raise NotImplementedError
-
-
-# -- table rows ------------------------------------------------------------------------------------------------------
-# The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds.
-
-
-WIDEST_INFO = 48
 SEPARATOR = " │  "
 _POINTS = frozenset("●◆○")
 
 
-class TableRows(MadeRows):
+class TableRows(LazyRows[Row]):
     """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made."""
 
     def __init__(
@@ -68,23 +45,22 @@ class TableRows(MadeRows):
 
     def _made(self, number: int) -> Row:
         if self.diff is not None:
-            marked = self.diff[number]
-            return _row(marked.row, marked.glyph, marked.is_old)
+            return _shown(self.diff[number])
         kept = self._kept(number)
         if kept is not None:
             return kept
-        shown = self.table[number]
-        row = self._marked(shown)
-        if self.values is None or not row.ghost:
+        place = self.table.places[number]
+        row = _shown(self.table[number], self._mark(place))
+        if self.values is None or not row.right:
             return row
-        from relax_explorer.viz.value_table import (
+        from relax_explorer.viz.value_table import (  # the machine, only once something ran
             INLINE,
             inline_value,
-        )  # the machine, only once something ran
+        )
 
-        value = _value(self, shown.place)
+        value = _value(self, place)
         inline = inline_value(value) if value is not None else " " * INLINE
-        return replace(row, ghost=f"{row.ghost} {inline}")
+        return replace(row, right=f"{row.right} {inline}")
 
     def after(self, before: TableRows | None) -> TableRows:
         """These rows, which take those that look as before from the rows of another step."""
@@ -100,19 +76,16 @@ class TableRows(MadeRows):
         if before is None or row is None or (before.values is None) != (self.values is None):
             return None
         place = self.table.places[number]
-        if row.gutter != self._glyph(place):
+        if row.mark != self._mark(place):
             return None
         return row if _value(before, place) is _value(self, place) else None
 
-    def _glyph(self, place: Place) -> str:
+    def _mark(self, place: Place) -> str:
         return self.marks.get(id(place.node), " ") if place.kind != "else" else " "
 
     def without_values(self) -> TableRows:
         """The same rows where values have no room beside them."""
         return self if self.values is None else TableRows(self.table, self.diff, self.marks)
-
-    def _marked(self, shown: TableRow) -> Row:
-        return _row(shown, self._glyph(shown.place))
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note behind its text."""
@@ -235,13 +208,13 @@ class FoldedRows(TableRows):
 
     def _hidden(self, fold: Fold, numbers: range) -> str:
         """What a fold hides: `12 bindings, 3 changed`."""
-        parts = [_count(fold.bindings, "more check" if fold.key.kind == CHECKS else "binding")]
+        parts = [counted(fold.bindings, "more check" if fold.key.kind == CHECKS else "binding")]
         if self.diff is not None:
             changed = sum(self.diff.kind(number) not in UNMARKED for number in numbers)
             parts += [f"{changed} changed"] if changed else []
         elif self.marks:
-            points = sum(self.base[number].gutter in _POINTS for number in numbers)
-            parts += [_count(points, "breakpoint")] if points else []
+            points = sum(self.base[number].mark in _POINTS for number in numbers)
+            parts += [counted(points, "breakpoint")] if points else []
         return ", ".join(parts)
 
     @property
@@ -297,79 +270,125 @@ class BesideRows(TableRows):
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note in each of its sides."""
-        old, new, kind = self.pairs.sides(number)
+        old, new = self.pairs.sides(number)
+        kind, marked = self.pairs.kind(number), self.pairs[number]
         left = (self.width - len(SEPARATOR)) // 2
         right = self.width - len(SEPARATOR) - left
-        role = "removed" if kind == "removed" else ""
         pieces = (
-            *half(old, left, self.shift, role, note),
+            *side(old, left, self.shift, "removed" if kind == "removed" else "", note),
             ("muted", SEPARATOR[:2]),
             ("added", "+") if kind == "added" else ("muted", " "),
             ("muted", SEPARATOR[3:]),
-            *half(new, right, self.shift, "", note),
+            *side(new, right, self.shift, note=note),
         )
-        marked = self.pairs[number]
-        shown = new or old
-        assert shown is not None  # a pair has a side
-        text = "".join(text for _, text in pieces)
-        node = None if marked.is_old else shown.place.node
-        return Row(text, marked.glyph, node, shown.place.function, "", pieces)
+        return colored_row(pieces, marked.mark, marked.node, marked.function)
 
     def widest(self, numbers: Iterable[int]) -> int:
         """The cells of the longest side among some rows."""
-        sides = [side for n in numbers for side in self.pairs.sides(n)[:2] if side is not None]
-        return max([columns(side.text) for side in sides], default=0)
+        sides = [row for n in numbers for row in self.pairs.sides(n) if row is not None]
+        return max([columns(row.text) for row in sides], default=0)
 
 
-def half(row: TableRow | None, width: int, shift: int, role: str, note: str) -> list[Piece]:
-    """One side, exactly `width` cells wide: the text from cell `shift` on, a note that is never cut off by it, its StructInfo at the right."""
-    if row is None:
-        return [("text", " " * width)]
-    info = fit(visible(row.info, WIDEST_INFO), width // 2)
-    room = width - columns(info) - 1 if info else width
-    pieces = [(role, row.text)] if role else row.pieces
-    clean = [(name, visible(text, 2000)) for name, text in pieces]
-    left = max(0, room - columns(note))
-    sized = [(name, columns(text)) for name, text in clean]
-    is_farther = left > len(FARTHER) and goes_farther(sized, shift + left)
-    shown = cut(clean, shift, max(0, left - len(FARTHER) * is_farther))
-    shown += [("new", FARTHER)] if is_farther else []
-    shown += [("muted", note)] if note else []
-    taken = sum(columns(text) for _, text in shown)
-    return [*shown, ("text", " " * (room - taken)), *([("text", " "), ("dimension", info)] if info else [])]
+def _shown(row: Row, mark: str = "") -> Row:
+    """A row of a table in a terminal."""
+    mark, right = mark or row.mark, visible(row.right, WIDEST_INFO)
+    if mark == row.mark and right == row.right:
+        return row
+    return Row(row.text, mark, row.node, row.function, right, row.pieces, row.note, row.kind)
 
 
-def cut(pieces: Iterable[Piece], left: int, width: int) -> list[Piece]:
-    """At most `width` cells of some pieces, from cell `left` on. `…` marks what is cut at the right."""
-    kept: list[Piece] = []
-    at, end = 0, left + width
-    for role, text in pieces:
-        part = ""
-        for character in text:
-            size = character_columns(character)
-            if at + size > end:
-                return _ellipsis([*kept, (role, part)])
-            part += character if at >= left else ""
-            at += size
-        kept += [(role, part)] if part else []
-    return kept
+# -- search ----------------------------------------------------------------------------------------------------------
+# What a search finds: text anywhere, with a prefix `op:`, `ty:` or `var:` in one column, with `pat:` the bindings
+# that a dataflow pattern matches. `all:` is for all stages.
 
 
-def _ellipsis(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces with `…` in the place of their last cell."""
-    kept = [piece for piece in pieces if piece[1]]
-    if not kept:
-        return kept
-    role, text = kept.pop()
-    shown = [*kept, (role, text[:-1])] if text[:-1] else kept
-    return [*shown, ("muted", "…" + " " * (columns(text[-1]) - 1))]
+EVERYWHERE = "all:"
+PATTERN = "pat:"
+SCOPES = ("op:", "ty:", "var:", PATTERN, EVERYWHERE)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def found_in(shown: TableRows, text: str) -> Iterator[Row]:
+    """The rows that match."""
+    return (shown[number] for number in rows_with(shown, text))
 
 
-def _row(shown: TableRow, glyph: str, is_old: bool = False) -> Row:
-    node = None if is_old else shown.place.node
-    pieces = (("removed", shown.text),) if is_old else shown.pieces
-    return Row(shown.text, glyph, node, shown.place.function, visible(shown.info, WIDEST_INFO), pieces)
+def mistake(text: str) -> str:
+    """The mistake in the pattern of a search; empty if there is none."""
+    text = text.removeprefix(EVERYWHERE).strip()
+    if not text.startswith(PATTERN):
+        return ""
+    from relax_explorer.core.patterns.pattern_text import read_pattern
+
+    try:
+        read_pattern(text.removeprefix(PATTERN))
+    except Failure as failure:
+        found = failure.diagnostics[0]
+        return f"{found.message} (character {found.span.column + 1 if found.span else 1} of the pattern)"
+    return ""
+
+
+def rows_with(shown: Sequence[Row], text: str) -> list[int]:
+    """The numbers of the rows that match, those in folds too. Nothing matches an empty text. Raises Failure for a wrong pattern."""
+    if not text:
+        return []
+    if text.startswith(PATTERN):
+        return _rows_matched(shown, text.removeprefix(PATTERN))
+    if not isinstance(shown, TableRows):
+        return [number for number, row in enumerate(shown) if matches(row, text)]
+    everything = shown.everything
+    return [n for n, row in enumerate(everything) if matches(row, text) or _inside(shown, n, text)]
+
+
+def _rows_matched(shown: Sequence[Row], text: str) -> list[int]:
+    """The numbers of the rows of bindings that a pattern matches."""
+    from relax_explorer.core.patterns.matches import module_occurrences
+    from relax_explorer.core.patterns.pattern_text import read_pattern
+
+    pattern = read_pattern(text)
+    if not isinstance(shown, TableRows):
+        return []
+    found = module_occurrences(shown.table.stage.module, pattern)
+    chosen = {binding for _, one in found for binding in one.bindings}
+    return [number for number, row in enumerate(shown.everything) if row.node in chosen]
+
+
+def _inside(shown: TableRows, number: int, text: str) -> bool:
+    """True if a folded kernel has a text in its lines."""
+    row = shown.in_table(number)
+    place = shown.table.places[row] if row is not None else None
+    if place is None or place.kind != "kernel" or text.startswith(SCOPES):
+        return False
+    return any(_has(line.text, text) for line in shown.table.lines_of(place.function))
+
+
+def matches(row: Row, text: str) -> bool:
+    """True if a row matches. Upper case counts only if the text has some. Of a pattern, only the kind of the row counts."""
+    if text.startswith(PATTERN):
+        return isinstance(row.node, (e.VarBinding, e.MatchCast))
+    for scope, part in _PARTS.items():
+        if text.startswith(scope):
+            wanted = text.removeprefix(scope).strip()
+            return bool(wanted) and _has(part(row), wanted)
+    return _has(f"{row.text} {row.right}", text)
+
+
+def _has(text: str, wanted: str) -> bool:
+    return wanted in text if wanted != wanted.lower() else wanted in text.lower()
+
+
+def _operation(row: Row) -> str:
+    from relax_explorer.core.session.recording import operation_of
+
+    return operation_of(row.node.value) if isinstance(row.node, (e.VarBinding, e.MatchCast)) else ""
+
+
+def _type(row: Row) -> str:
+    return row.right
+
+
+def _variable(row: Row) -> str:
+    var = getattr(row.node, "var", None) if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+    return "" if var is None else str(var.name)
+
+
+_PARTS = {"op:": _operation, "ty:": _type, "var:": _variable}

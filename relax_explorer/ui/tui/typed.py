@@ -260,7 +260,7 @@ def _calls_twin(app: Controls, text: str) -> str:
 
 
 def _checks(app: Controls, text: str) -> None:
-    from relax_explorer.ui.tui.check_list import show_checks
+    from relax_explorer.ui.tui.answers import show_checks
 
     show_checks(app, text)
 

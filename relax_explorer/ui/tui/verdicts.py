@@ -20,8 +20,8 @@ from relax_explorer.ui.tui.pair_rows import pair_views
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
-from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.pair_table import judgement_word, pair_detail
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 
@@ -137,7 +137,7 @@ class Verdicts:
             for line in (verdict.kernel if verdict is not None else ())
         ]
         rows += [Row(visible(line, 300), " ", place) for line in _left_out(found)]
-        start = next((n for n, row in enumerate(rows) if row.gutter == "✗"), 0)
+        start = next((n for n, row in enumerate(rows) if row.mark == "✗"), 0)
         self.app.show_rows(
             f"First bad stage: {found.failed.number} {visible(found.failed.made_by, 60)}",
             rows,

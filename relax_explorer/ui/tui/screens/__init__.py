@@ -1,1 +1,1 @@
-"""The screens of the explorer, one module each."""
+"""The screens of the explorer, one module each, and what opens over them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from textwrap import wrap
 
 from textual.app import ComposeResult
 
@@ -13,8 +12,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.answers import show_why_at
-from relax_explorer.ui.tui.check_list import (
+from relax_explorer.ui.tui.answers import (
     FILTERS,
     CheckList,
     Entry,
@@ -23,13 +21,15 @@ from relax_explorer.ui.tui.check_list import (
     checks_of,
     listed,
     place_of,
+    show_why_at,
 )
 from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row, text_lines, wrapped
 from relax_explorer.viz.visible import visible
 
 Given = tuple[str, str]  # a function and a condition
@@ -141,12 +141,7 @@ class ChecksScreen(Frame):
             view.show([], 0)
             return
         width = max(20, (view.scrollable_content_region.width or self.app.size.width) - 4)
-        lines = [
-            part
-            for line in check_details(row, self._found)
-            for part in wrap(line, width, subsequent_indent="  ")
-        ]
-        view.show(text_lines(lines), 0)
+        view.show(wrapped(check_details(row, self._found), width), 0)
         view.show_title(visible(row.function))
 
     def on_fitted(self, message: Fitted) -> None:

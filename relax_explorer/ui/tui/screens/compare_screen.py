@@ -16,7 +16,7 @@ from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
 from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedText
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.pair_table import (
     distance_number,
     distances_line,
@@ -27,6 +27,7 @@ from relax_explorer.viz.pair_table import (
     verdict_line,
 )
 from relax_explorer.viz.stage_line import stage_line
+from relax_explorer.viz.tables import Row, text_lines
 from relax_explorer.viz.visible import columns, fit, visible
 
 NOT_COMPARED = "nothing is compared yet; b chooses a stage"
@@ -96,7 +97,7 @@ class CompareScreen(Frame):
         found = no_comparison(state, self.explorer.jobs.is_working("compare"))
         if found != self._said:
             self._said = found
-            self.lines("pairs").show([_plain(row.text) for row in text_lines(found)], 0)
+            self.lines("pairs").show(text_lines(found), 0)
             self.query_one("#verdict", FixedText).show(Text(""))
 
     def idle_actions(self) -> set[str]:
@@ -119,7 +120,8 @@ class CompareScreen(Frame):
         view = self.lines("pairs")
         is_new, self._shown = compared is not self._shown, compared
         view.show(
-            rows if pairs else [_plain("no values to compare")], _first(verdict, pairs) if is_new else None
+            rows if pairs else text_lines(["no values to compare"]),
+            _first(verdict, pairs) if is_new else None,
         )
         view.centre()
         view.show_title(f" {heading}")
@@ -291,11 +293,6 @@ def _marked(marks: Sequence[tuple[int, str]], count: int, width: int) -> str:
         if place >= columns(line) and place + columns(mark) <= width:
             line += " " * (place - columns(line)) + mark
     return line
-
-
-def _plain(text: str) -> Row:
-    """A sentence, which is no code."""
-    return Row(text, pieces=(("text", text),))
 
 
 def _first(verdict: Verdict, pairs: Sequence[Pairing]) -> int:

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.debug_rows import RunView, call_line, step_at, timeline
 from relax_explorer.ui.tui.empty import no_run
-from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
+from relax_explorer.ui.tui.screens.passes_screen import ProgramFrame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import (
     Box,
@@ -22,9 +22,11 @@ from relax_explorer.ui.tui.widgets.framed import (
     Fitted,
     FixedLines,
     FixedText,
+    tab_line,
 )
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.table_folds import CHECKS, Folded
+from relax_explorer.viz.tables import Row, text_lines
 from relax_explorer.viz.value_table import value_page
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -199,19 +201,14 @@ class DebugScreen(ProgramFrame):
         self.query_one("#timeline", FixedText).show(Text(timeline(view, width), no_wrap=True))
 
     def _tabs(self, view: RunView, width: int) -> ButtonLine:
-        counts = {
-            "values": len(view.values),
-            "shapes": len(view.shapes),
-            "calls": len(view.calls),
-            "points": len(view.points),
+        titles, tables = (
+            ("Values", "Shapes", "Calls", "Breaks"),
+            (view.values, view.shapes, view.calls, view.points),
+        )
+        words = {
+            name: f"{title} {len(rows)}" for name, title, rows in zip(LOWER, titles, tables, strict=True)
         }
-        titles = {"values": "Values", "shapes": "Shapes", "calls": "Calls", "points": "Breaks"}
-        lower = self.explorer.state.options.lower
-        line = ButtonLine()
-        line.write(" ")
-        for name in LOWER:
-            word = f"{titles[name]} {counts[name]}"
-            line.write(f"[{word}]" if name == lower else f" {word} ", f"table({name!r})")
+        line = tab_line(words, self.explorer.state.options.lower)
         line.write(" v next table", "lower")
         shapes = f"   {view.shapes_line}" if view.shapes_line else ""
         line.write(fit(shapes, max(0, width - 1 - line.width)))

@@ -14,7 +14,8 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.framed import CursorMoved
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 RECIPE = """import pathlib

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import KEYS, chord, with_table
-from relax_explorer.ui.tui.widgets.command_input import BarInput
+from relax_explorer.ui.tui.widgets.framed import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
 from relax_explorer.viz.visible import visible
@@ -169,17 +169,16 @@ class Moving(Settling):
 
     def search(self, text: str) -> None:
         """Go to the next line with a text; `all:` lists the lines of all stages."""
-        from relax_explorer.ui.tui import search
+        from relax_explorer.ui.tui.table_rows import EVERYWHERE, mistake, rows_with
 
-        problem = search.problem(text)
-        if problem:
-            self.explorer.say(visible(problem))
+        if wrong := mistake(text):
+            self.explorer.say(visible(wrong))
             return
-        if text.startswith(search.EVERYWHERE):
-            self.explorer.pictures.search_everywhere(text.removeprefix(search.EVERYWHERE).strip())
+        if text.startswith(EVERYWHERE):
+            self.explorer.pictures.search_everywhere(text.removeprefix(EVERYWHERE).strip())
             return
         self.found = text
-        count = len(search.rows_with(self.view.rows, text))
+        count = len(rows_with(self.view.rows, text))
         if count:
             self.action_match(1)
             self.explorer.say(f"{count} line{'s' * (count > 1)} with {visible(text, 30)}; n next, N previous")
@@ -187,12 +186,11 @@ class Moving(Settling):
             self.explorer.say(f"nothing has {visible(text)}")
 
     def action_match(self, step: int) -> None:
-        from relax_explorer.ui.tui import search
-        from relax_explorer.ui.tui.table_rows import TableRows
+        from relax_explorer.ui.tui.table_rows import TableRows, rows_with
 
         view = self.view
         here = view.rows.number_of(view.cursor) if isinstance(view.rows, TableRows) else view.cursor
-        found = search.rows_with(view.rows, self.found)
+        found = rows_with(view.rows, self.found)
         ahead = [n for n in found if (n > here if step > 0 else n < here)]
         if found:
             self.to_match((ahead or found)[0 if step > 0 else -1], step)

@@ -13,8 +13,9 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_problems, no_program
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import Solving
+from relax_explorer.viz.tables import Row, text_lines
 
 MOST_STAGES = 8  # that are named
 
@@ -74,7 +75,7 @@ def problem_list(state: State) -> Iterator[Row]:
     for stage, problem, later in found:
         place = _place(stage, problem.span)
         for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}{_also(later)}"):
-            yield Row(row.text, row.gutter, place)
+            yield Row(row.text, row.mark, place)
     if not (found or state.failures or state.session.notes):
         yield from text_lines(no_problems(state))
 

@@ -8,7 +8,8 @@ from textual.events import DescendantBlur
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_view import LineView, TextRows, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.tables import TextRows, text_lines
 from relax_explorer.viz.visible import visible
 
 

@@ -24,8 +24,16 @@ from relax_explorer.ui.tui.painting import Painter, give_way, keep_turn
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import execute_typed
-from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput, CommandMenu
-from relax_explorer.ui.tui.widgets.framed import ButtonLine, ButtonPressed, FixedText, RowChosen
+from relax_explorer.ui.tui.widgets.framed import (
+    BarInput,
+    ButtonLine,
+    ButtonPressed,
+    Choice,
+    CommandInput,
+    CommandMenu,
+    FixedText,
+    RowChosen,
+)
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.visible import columns, fit, visible
 

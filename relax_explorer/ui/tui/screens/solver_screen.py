@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from textwrap import wrap
-
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,9 +10,10 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.framed import ButtonLine, CursorMoved, Fitted, FixedText
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
-from relax_explorer.viz.solving import TABLES, LazyLines, Line, Solving
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, FixedText, tab_line
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.solving import TABLES, Solving
+from relax_explorer.viz.tables import text_lines, wrapped
 from relax_explorer.viz.visible import fit
 
 _HINTS = {
@@ -67,7 +65,7 @@ class SolverScreen(Frame):
             return
         steps = self.lines("steps")
         if solving is not old.solving:
-            steps.show(_rows(solving.lines()), state.step)
+            steps.show(solving.lines(), state.step)
             for name in TABLES:
                 self.lines(name).cursor = 0
         elif steps.cursor != state.step:
@@ -89,12 +87,7 @@ class SolverScreen(Frame):
         view = self.lines("about")
         whole = self.app.size.width
         width = whole if self.is_narrow else view.scrollable_content_region.width or whole * 2 // 5
-        lines = [
-            part
-            for line in solving.about(step)
-            for part in wrap(line, max(20, width - 3), subsequent_indent="  ")
-        ]
-        view.show(text_lines(lines), 0)
+        view.show(wrapped(solving.about(step), max(20, width - 3)), 0)
         view.show_title(self._where(solving, step))
 
     def on_fitted(self, message: Fitted) -> None:
@@ -105,7 +98,7 @@ class SolverScreen(Frame):
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
         view, table = self.lines(name), solving.table(name, step)
         self._counts[name] = len(table.lines)
-        lines = _rows(table.lines) if len(table.lines) else text_lines(["nothing"])
+        lines = table.lines if len(table.lines) else text_lines(["nothing"])
         view.show(lines, table.shown)
         if table.shown is not None:
             view.centre()
@@ -123,11 +116,8 @@ class SolverScreen(Frame):
 
     def _draw_tabs(self, solving: Solving) -> None:
         counts = [f" {self._counts[name]}" if name != "program" else "" for name in TABLES]
-        words = [f"{solving.titles[name]}{count}" for name, count in zip(TABLES, counts, strict=True)]
-        line = ButtonLine()
-        line.write(" ")
-        for name, word in zip(TABLES, words, strict=True):
-            line.write(f"[{word}]" if name == self._table else f" {word} ", f"table({name!r})")
+        words = {name: f"{solving.titles[name]}{count}" for name, count in zip(TABLES, counts, strict=True)}
+        line = tab_line(words, self._table)
         line.write(fit(" v next table", max(0, self.app.size.width - 1 - line.width)), "lower")
         self.query_one("#tabs", FixedText).show_line(line)
 
@@ -217,12 +207,3 @@ class SolverScreen(Frame):
             self.explorer.leave()
         else:
             super().action_back()
-
-
-def _rows(lines: Sequence[Line]) -> LazyLines[Row]:
-    """Lines of a solver as rows."""
-    return LazyLines(len(lines), lambda number: _row(lines[number]))
-
-
-def _row(line: Line) -> Row:
-    return Row(line.text, line.gutter, line.goal)

@@ -14,10 +14,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row, style
+from relax_explorer.ui.tui.widgets.line_view import LineView, style
 from relax_explorer.viz import palette
 from relax_explorer.viz.cells import HEIGHT, CellBox, CellPicture, mini_map, place_of, window
 from relax_explorer.viz.graph import Graph, Mark, Node
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.tokens import DARK, Tokens
 
 _EMPTY = CellPicture((), (), 0)

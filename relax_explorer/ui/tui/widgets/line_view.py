@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import groupby
-from typing import Any
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import TRANSPARENT, Color
@@ -19,16 +17,12 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, Framed, QuickBar, RowChosen
-from relax_explorer.viz.lexer import highlight
-from relax_explorer.viz.table_folds import LazyRows
+from relax_explorer.viz.lexer import Piece
+from relax_explorer.viz.tables import FARTHER, MAX_WIDTH, Row, cells, cut, filled, goes_farther
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible
 
-MAX_WIDTH = 2000
-FARTHER = "~›"  # at the right of a line: more of it changed behind the cut
-CHANGED = frozenset({"old", "new"})  # roles of pieces that changed
 STEP = 8  # columns of a scroll to the side
 MOST_KEPT = 1_000  # drawn lines
 AHEAD = 0.02  # seconds after a scroll until the next lines are drawn
@@ -48,45 +42,6 @@ def style(tokens: Tokens, role: str) -> Style:
     )
 
 
-def _cells(segment: Segment) -> int:
-    return segment.cell_length
-
-
-def fitted(segments: Sequence[Segment], left: int, width: int, fill: Style) -> list[Segment]:
-    """The cells of a line from `left` on, exactly `width` of them. `…` marks a cut at the right."""
-    sizes = [cell_len(segment.text) for segment in segments]
-    is_cut = sum(sizes) - left > width
-    end = left + width - is_cut
-    kept: list[Segment] = []
-    at = 0
-    for segment, size in zip(segments, sizes, strict=True):
-        start, at = at, at + size
-        if at <= left:
-            continue
-        if start >= end:
-            break
-        if at > end:
-            segment = segment.split_cells(end - start)[0]
-        if start < left:
-            segment = segment.split_cells(left - start)[1]
-        kept.append(segment)
-    if width > 0 and is_cut:
-        kept.append(Segment("…", fill))
-    elif at < end:
-        kept.append(Segment(" " * (end - max(at, left)), fill))
-    return kept
-
-
-def goes_farther(pieces: Iterable[tuple[str, int]], end: int) -> bool:
-    """True if pieces are cut off at cell `end`, and one that changed begins behind the cut. They are given as role and cells."""
-    at = 0
-    is_behind = False
-    for role, size in pieces:
-        is_behind = is_behind or (role in CHANGED and at >= end - 1 - len(FARTHER))
-        at += size
-    return is_behind and at > end
-
-
 class FramedStrip(Strip):
     """A line in its frame. Drawing asks for it without the right edge, which a scrollbar hides: that part is kept, not cut anew."""
 
@@ -100,51 +55,9 @@ class FramedStrip(Strip):
         return body if start == 0 and end == body.cell_length else super().crop(start, end)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line: gutter glyph, text, its IR node, its function. `pieces` (role, text) colour the text."""
-
-    text: str
-    gutter: str = " "
-    node: Any = None
-    function: str = ""
-    ghost: str = ""  # shown at the right edge if there is room
-    pieces: tuple[tuple[str, str], ...] = ()
-    note: str = ""  # shown behind the text, which is cut off before it
-
-    @property
-    def binding(self) -> e.Binding | None:
-        """Its node, if that is a binding."""
-        return self.node if isinstance(self.node, (e.VarBinding, e.MatchCast)) else None
-
-    @property
-    def look(self) -> tuple[object, ...]:
-        """What is seen of the row."""
-        return self.text, self.gutter, self.ghost, self.pieces, self.note
-
-
-def _ghost(row: Row, width: int) -> str:
+def _right(row: Row, width: int) -> str:
     """What stands at the right of a row, if half of the line is left."""
-    return f" {row.ghost}" if row.ghost and len(row.ghost) < width // 2 else ""
-
-
-def text_lines(lines: Sequence[str]) -> list[Row]:
-    """Lines of plain text as rows."""
-    return [Row(line, pieces=(("text", line),)) for line in lines]
-
-
-class TextRows(LazyRows[Row]):
-    """The lines of a program that is being read, each made when it is drawn. The node of a line is its number in the text."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def row(self, number: int) -> Row:
-        """The row of a line."""
-        return Row(self._lines[number], node=number + 1)
+    return f" {row.right}" if row.right and len(row.right) < width // 2 else ""
 
 
 def _are_alike(old: tuple[bool, Row | None], new: tuple[bool, Row | None]) -> bool:
@@ -271,7 +184,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         """Scroll to the side, as far as a visible line goes behind what stands at its right."""
         top, width = int(self.scroll_offset.y), self.scrollable_content_region.width
         shown = self.rows[top : top + self.lines_shown]
-        widest = max([len(row.text) + len(_ghost(row, width)) for row in shown], default=0)
+        widest = max([len(row.text) + len(_right(row, width)) for row in shown], default=0)
         end = max(0, widest + STEP - width)
         self.scroll_to(x=max(0, min(end, int(self.scroll_offset.x) + columns)), animate=False, force=True)
 
@@ -410,21 +323,17 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         return Strip(self._drawn(self.rows[number], number == self.cursor), width)
 
     def _drawn(self, row: Row, is_cursor: bool) -> list[Segment]:
-        """The visible part of a row: the text, cut off before its note, and the ghost at the right if half of the line is left."""
+        """The visible part of a row: the text, cut off before its note, and its right text if half of the line is left."""
         x, width = self._look.x, self._look.width
-        ghost = _ghost(row, width)
-        room = width - len(ghost)
-        line, fill = self._segments(row, is_cursor), self._style("plain", is_cursor)
-        tail = [Segment(row.note, self._style("muted", is_cursor))] if row.note else []
-        sized = zip(("", "", "", *[role for role, _ in row.pieces]), map(_cells, line), strict=False)
-        if row.pieces and goes_farther(sized, x + room - sum(map(_cells, tail))):
-            tail.insert(0, Segment(FARTHER, self._style("new", is_cursor)))
+        right = _right(row, width)
+        tail = [("muted", row.note)] if row.note else []
+        line, room = self._pieces(row, is_cursor), width - len(right)
+        if row.pieces and goes_farther(line, x + room - cells(tail)):
+            tail.insert(0, ("new", FARTHER))
         if tail:
-            most = max(0, sum(map(_cells, line)) - x)
-            line = [*fitted(line, x, min(max(0, room - sum(map(_cells, tail))), most), fill), *tail]
-            x = 0
-        line = fitted(line, x, room, fill)
-        return [*line, Segment(ghost, self._style("dimension", is_cursor))] if ghost else line
+            line, x = [*cut(line, x, max(0, room - cells(tail)), "plain"), *tail], 0
+        line = [*filled(cut(line, x, room, "plain"), room, "plain"), ("dimension", right)]
+        return [Segment(text, self._style(role, is_cursor)) for role, text in line if text]
 
     def _base(self, is_cursor: bool) -> Style:
         """The ground of a line. Without colours the cursor line is bold."""
@@ -462,16 +371,13 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
             found = self._styles[role, is_cursor] = self._look.below + own + self._base(is_cursor)
         return found
 
-    def _segments(self, row: Row, is_cursor: bool) -> list[Segment]:
+    def _pieces(self, row: Row, is_cursor: bool) -> list[Piece]:
+        """The cursor, the mark and the text of a row."""
         is_marked = is_cursor and self._look.is_active
-        styled = self._style
-        segments = [
-            Segment("▌" if is_marked else " ", styled("focus", is_cursor)),
-            Segment(row.gutter, styled(GLYPH_ROLES.get(row.gutter, "text"), is_cursor)),
-            Segment(" ", styled("plain", is_cursor)),  # apart, for a glyph may be underlined
+        pieces = row.colored if self.colored else (("plain", row.text),)
+        return [
+            ("focus", "▌" if is_marked else " "),
+            (GLYPH_ROLES.get(row.mark, "text"), row.mark),
+            ("plain", " "),  # apart, for a glyph may be underlined
+            *[(role, visible(text, MAX_WIDTH)) for role, text in pieces],
         ]
-        if not self.colored:
-            return [*segments, Segment(visible(row.text, MAX_WIDTH), styled("plain", is_cursor))]
-        pieces = row.pieces or highlight(visible(row.text, MAX_WIDTH))
-        shown = [Segment(visible(text, MAX_WIDTH), styled(role, is_cursor)) for role, text in pieces]
-        return segments + shown

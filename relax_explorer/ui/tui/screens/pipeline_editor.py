@@ -1,4 +1,4 @@
-"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks before it runs."""
+"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks; and the text of a stage."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keys import Keymap
-from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.pass_trials import Choices, about, step_completions
+from relax_explorer.ui.tui.screens.moving import Moving, Settling
 from relax_explorer.ui.tui.typed import piped
-from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput
-from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.framed import BarInput, Choice, CommandInput, CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 REMARKS = 4  # warnings
@@ -153,7 +155,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def _row(self, number: int, is_wrong: bool) -> Row:
         entry = self.plan.entries[number]
         text = f"[{'x' if entry.is_on else ' '}] {number + 1:>2} {visible(entry.step.label, 200)}"
-        return Row(text, "!" if is_wrong else " ", number, ghost=self._changed(number))
+        return Row(text, "!" if is_wrong else " ", number, right=self._changed(number))
 
     def _changed(self, number: int) -> str:
         """What a step changed, if the steps up to it ran like this."""
@@ -310,7 +312,6 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         self._edit(lambda plan, number: plan.moved(number, by), by)
 
     def action_edit_text(self) -> None:
-        from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
 
         number = self.steps.cursor
         stage = self.plan.stage_of(number) if number < len(self.plan.entries) else None
@@ -442,3 +443,71 @@ def _hints(table: Keymap, width: int) -> str:
 
 def _step_choices(text: str) -> list[Choice]:
     return [Choice(item, item) for item in step_completions(text)]
+
+
+# -- text editor -----------------------------------------------------------------------------------------------------
+# The text of a stage, to edit: what it means is told as it is typed.
+
+
+HELP = " ctrl+s takes the text · Esc leaves"
+_PAUSE = 0.3  # seconds without a change before the text is read
+
+
+class TextEditor(Settling, ModalScreen["str | None"]):
+    """Edits the text of a module. ctrl+s returns it if it can be read, Esc nothing. Constants keep their numbers."""
+
+    BINDINGS = [  # noqa: RUF012  # as Textual declares it
+        Binding("ctrl+s", "take", "Take the text", show=False, priority=True),
+        Binding("escape", "close", "Close", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, module: IRModule, line: int = 0) -> None:
+        super().__init__()
+        self.title_text, self.module, self.line = title, module, line
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """The text, and a line that tells the first problem."""
+        with Vertical(id="text_frame"):
+            yield TextArea(edited_text(self.module), show_line_numbers=True, tab_behavior="indent", id="text")
+            yield Static(id="text_problem", markup=False)
+            yield Static(Text(HELP, style="dim"), id="text_help")
+
+    def on_mount(self) -> None:
+        """Title the frame."""
+        if not self.is_filled:
+            return
+        self.query_one("#text_frame").border_title = visible(self.title_text, 80).replace("[", "\\[")
+        self.area.move_cursor((self.line, 0), center=True)
+        self.area.focus()
+
+    @property
+    def area(self) -> TextArea:
+        """The text."""
+        return self.query_one("#text", TextArea)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Read the text once nothing is typed for a moment."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PAUSE, self._tell)
+
+    def _tell(self) -> bool:
+        """Tell why the text can't be read; True if it can."""
+        problem = problem_of(self.area.text, self.module)
+        place = f"line {problem.span.line}: " if problem is not None and problem.span is not None else ""
+        text = "" if problem is None else f" {place}{visible(problem.message, 300)}"
+        shown = Text(text, no_wrap=True, overflow="ellipsis")
+        self.query_one("#text_problem", Static).update(shown)
+        return problem is None
+
+    def action_take(self) -> None:
+        """Return the text, if it can be read."""
+        if self._tell():
+            self.leave(self.area.text)
+        else:
+            self.app.bell()
+
+    def action_close(self) -> None:
+        """Leave the module as it was."""
+        self.leave(None)

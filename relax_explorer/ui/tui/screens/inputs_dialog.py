@@ -24,7 +24,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import REST, CallInputs, holds_several
 from relax_explorer.core.session.samples import Start, call_line, start_of
 from relax_explorer.ui.files import CannotWrite, target
-from relax_explorer.ui.tui.permit import Permit
+from relax_explorer.ui.tui.key_recording import Permit
 from relax_explorer.ui.tui.screens.moving import Settling
 from relax_explorer.ui.tui.widgets.framed import FixedText
 from relax_explorer.viz.short import short_info, short_value
