@@ -12,7 +12,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec import trace_rows
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.loop_statements import NOTE_LENGTH
+from relax_explorer.core.exec.kernel_traps import NOTE_LENGTH
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.trace import RUNS_BEFORE
 from relax_explorer.core.exec.trace_rows import Rows

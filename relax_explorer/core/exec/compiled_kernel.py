@@ -14,7 +14,7 @@ import numpy as np
 from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec import kernel_cache, kernel_memory, loop_ir, loop_statements
+from relax_explorer.core.exec import kernel_cache, kernel_memory, kernel_traps, loop_ir, loop_statements
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
@@ -45,7 +45,7 @@ _STOPPING = (
     loop_ir.Window,
 )
 _NEVER = Interrupt()
-_NOTHING = np.zeros(loop_statements.NOTE_LENGTH, np.int64)  # a note of the type that texts take
+_NOTHING = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)  # a note of the type that texts take
 # The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
 # `PART` is the first one, for some iterations of a parallel loop; `SPREAD` divides these among threads of numba.
 TRUSTING, CHECKED, IN_ORDER, PART, SPREAD = "", "_checked", "_in_order", "_part", "_spread"
@@ -241,7 +241,7 @@ class Kernel:
         if self.variables.share(self.fn.params, values):
             return None
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
-        note = np.zeros(loop_statements.NOTE_LENGTH, np.int64)
+        note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
         return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
 
     def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
@@ -318,14 +318,14 @@ class Kernel:
         return function
 
     def _call(self, function: Callable[..., Value], values: Sequence[Value], interrupt: Interrupt) -> Value:
-        note = np.zeros(loop_statements.NOTE_LENGTH, np.int64)
+        note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
         try:
             with np.errstate(all="ignore"):
                 return function(*values, note, interrupt.address)
         except InterruptedError:
             raise Cancelled from None
-        except loop_statements.ERRORS as error:
-            raise loop_statements.failure(self.fn, error, note.tolist()) from None
+        except kernel_traps.ERRORS as error:
+            raise kernel_traps.failure(self.fn, error, note.tolist()) from None
 
     def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
         if param.dtype is HANDLE:

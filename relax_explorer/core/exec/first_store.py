@@ -19,9 +19,10 @@ from relax_explorer.core.exec import loop_ir as loops
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func
 from relax_explorer.core.exec.computed import Store
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
 from relax_explorer.core.exec.llvm_kernel import Param
 from relax_explorer.core.exec.loop_expr import NOTE, Site
-from relax_explorer.core.exec.loop_statements import ERRORS, NOTE_LENGTH, Translation
+from relax_explorer.core.exec.loop_statements import Translation
 from relax_explorer.core.exec.machine_code import compiled_text, parameters
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p

@@ -233,7 +233,7 @@ def remember_kernel(
     value: Value,
 ) -> None:
     """Remember a call that passed its checks and gave `value`. `parts` are the parameters before and after the outputs."""
-    from relax_explorer.core.exec.loop_statements import ERRORS, NOTE_LENGTH
+    from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
 
     inputs, tail = parts
     results, operands = value if type(value) is tuple else (value,), types_of(args[1:])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec import kernel_memory, loop_statements
+from relax_explorer.core.exec import kernel_memory, kernel_traps
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.loop_expr import element
 from relax_explorer.core.exec.loop_nests import exchange, reduction_nest
@@ -90,9 +90,9 @@ class Reference(Values):
                 yield
         except Stopped as stop:
             note = [wrap(number, INT64) for number in (stop.value, stop.bound, *stop.loops)]
-            raise loop_statements.stopped(self.fn, stop.site, note[0], note[1], note[2:]) from None
+            raise kernel_traps.stopped(self.fn, stop.site, note[0], note[1], note[2:]) from None
         except (AssertionError, BufferError, MemoryError) as error:
-            raise loop_statements.failed(self.fn, error) from None
+            raise kernel_traps.failed(self.fn, error) from None
 
     def advance(self) -> t.Stmt | None:
         """Run to the end of the next store, or of the next call of a packed function; None at the end.
