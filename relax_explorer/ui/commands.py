@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command import Argument, Command
-from relax_explorer.ui.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
-from relax_explorer.ui.shell_arguments import (
+from relax_explorer.ui.run_commands import (
+    BISECT,
     CALLS,
+    COMPARE,
     CONST,
+    DEBUG,
     DIALECT,
     FUNCTION,
     INPUT,
@@ -23,11 +25,15 @@ from relax_explorer.ui.shell_arguments import (
     PROGRAM,
     PROGRAM_OR_NONE,
     REDUCE_MOTION,
+    RELATIONS,
+    RUN,
     RUN_INPUT,
     SHAPE,
+    SHAPES,
     STAGE,
     STRICT,
     THEME,
+    VALIDATE,
     Handler,
     choice,
     flag,
@@ -118,7 +124,7 @@ SERVE = Command(
 SHOW = Command(
     "show",
     "Print a module, or one stage of it after passes.",
-    Handler("handlers", "show"),
+    Handler("programs", "show"),
     (INPUT, PASSES, STAGE, FUNCTION, DIALECT, STRICT, JSON),
     (
         "relax-explorer show model.py",
@@ -129,7 +135,7 @@ SHOW = Command(
 CHECK = Command(
     "check",
     "Report errors and warnings: syntax, well-formedness, StructInfo, purity.",
-    Handler("handlers", "check"),
+    Handler("checking", "check"),
     (
         INPUTS,
         PROFILE,
@@ -170,7 +176,7 @@ CHECK = Command(
 OPT = Command(
     "opt",
     "Apply passes and print the module.",
-    Handler("handlers", "opt"),
+    Handler("programs", "opt"),
     (
         INPUT,
         PASSES,
@@ -201,7 +207,7 @@ OPT = Command(
 DIFF = Command(
     "diff",
     "Show the differences between two modules or two stages, binding by binding.",
-    Handler("handlers", "diff"),
+    Handler("programs", "diff"),
     (
         source("a", "a TVMScript file", "A"),
         Argument("b", "another one", "source", required=False, metavar="[B]"),
@@ -220,7 +226,7 @@ DIFF = Command(
 WHO = Command(
     "who",
     "Show the history of one variable across the stages.",
-    Handler("handlers", "who"),
+    Handler("programs", "who"),
     (INPUT, Argument("var", "the variable, or @KERNEL", metavar="VAR"), PASSES, FUNCTION, JSON),
     ("relax-explorer who model.py lv7 -p default",),
 )
@@ -228,7 +234,7 @@ WHO = Command(
 FIND = Command(
     "find",
     "List the bindings that a dataflow pattern matches. Exits with 1 if there is none.",
-    Handler("handlers", "find"),
+    Handler("programs", "find"),
     (
         PROGRAM,
         Argument("pattern", "the pattern, such as matmul(_, permute_dims(w))", metavar="PATTERN"),
@@ -246,7 +252,7 @@ FIND = Command(
 GRAPH = Command(
     "graph",
     "Draw the dataflow graph of a function, or which function calls which.",
-    Handler("handlers", "graph"),
+    Handler("graphing", "graph"),
     (
         INPUT,
         FUNCTION,
@@ -307,7 +313,7 @@ GRAPH = Command(
 REPORT = Command(
     "report",
     "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
-    Handler("reporting", "report"),
+    Handler("graphing", "report"),
     (
         source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
         PASSES,

@@ -15,7 +15,7 @@ import relax_explorer as rxe
 from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.cli.output import CANNOT, OK
 from relax_explorer.ui.commands import COMMANDS
-from relax_explorer.ui.shell_arguments import Handler
+from relax_explorer.ui.run_commands import Handler
 from tests.support.roundtrip import DATA, SAMPLES
 
 MLP = str(DATA / "mlp" / "00_input.py")

@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import click
+
 import relax_explorer
+from relax_explorer.core.codes import CODES
 from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Failure, Label, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
-from relax_explorer.core.phases.module_check import check, problems
+from relax_explorer.core.phases.module_check import check as module_check
+from relax_explorer.core.phases.module_check import problems
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage, distinct
 from relax_explorer.core.source import Span
@@ -87,9 +91,57 @@ def _checked(
     module: Callable[[], IRModule], profile: str, prover: str, allow_unknown_ops: bool
 ) -> tuple[Diagnostic, ...]:
     try:
-        return tuple(check(module(), profile, prover=prover, allow_unknown_ops=allow_unknown_ops))
+        return tuple(module_check(module(), profile, prover=prover, allow_unknown_ops=allow_unknown_ops))
     except ParseError as failure:
         return problems(failure, profile, prover, allow_unknown_ops)
+
+
+def check(
+    inputs: tuple[str, ...],
+    profile: str,
+    dialect: str,
+    prover: str,
+    select: str | None,
+    ignore: str | None,
+    fail_on: str,
+    allow_unknown_ops: bool,
+    output_format: str,
+) -> int:
+    """Report problems of several files, or of the stages of folders."""
+    selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
+    texts = [
+        text
+        for path in inputs
+        for text in check_path(
+            path, profile, prover, None if dialect == "auto" else dialect, allow_unknown_ops
+        )
+    ]
+    selected = [
+        (text.stage, problem)
+        for text in texts
+        for problem in text.problems
+        if _selected(problem, selected_codes, ignored_codes)
+    ]
+    print_problems(selected, output_format, len(texts), len(inputs) == 1 and texts[0].stage is not None)
+    if not all(text.is_readable for text in texts):
+        return output.USAGE
+    least = Severity[fail_on.upper()]
+    return output.FOUND if any(problem.level >= least for _, problem in selected) else output.OK
+
+
+def _selected(problem: Diagnostic, codes: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:
+    return (codes is None or problem.code.id.startswith(codes)) and not problem.code.id.startswith(unwanted)
+
+
+def _codes(option: str, text: str | None) -> tuple[str, ...] | None:
+    """The code prefixes in an option, or None when the option is absent. A prefix without any code is refused."""
+    if text is None:
+        return None
+    starts = tuple([part.strip().upper() for part in text.split(",") if part.strip()])
+    for start in starts:
+        if not any(code.startswith(start) for code in CODES):
+            raise click.UsageError(f"{option}: no code starts with {start!r}; write RX02 or RX0105")
+    return starts
 
 
 # -- check output ----------------------------------------------------------------------------------------------------

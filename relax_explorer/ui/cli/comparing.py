@@ -35,10 +35,9 @@ from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import comparison_output as shown
 from relax_explorer.ui.cli import output, run
 from relax_explorer.ui.cli.debug import commands_of
-from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
-from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment

@@ -25,9 +25,9 @@ from relax_explorer.core.session.debug_session import (
 )
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import session_to_run, short_input
-from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 from relax_explorer.viz.lockstep_text import lockstep_data, lockstep_lines

@@ -145,7 +145,7 @@ def explorer(
     from relax_explorer.ui.tui.app import Explorer
 
     if packed:
-        from relax_explorer.ui.cli.packed_files import register_files
+        from relax_explorer.ui.cli.input_options import register_files
 
         register_files(packed)
     if calls is not None and (func or input_ or shape):

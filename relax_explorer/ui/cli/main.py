@@ -17,7 +17,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
-from relax_explorer.ui.cli import output, streams, want_of_memory
+from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -255,7 +255,7 @@ for _item in COMMANDS:
 def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
-    want_of_memory.prepare()
+    process.check_memory()
     streams.keep_interrupts()
     process.own()
     try:
@@ -263,9 +263,9 @@ def main() -> None:
     except (SystemExit, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
-        if want_of_memory.is_cause(error):
-            want_of_memory.leave()
-        from relax_explorer.ui.crash import write_report
+        if process.is_want_of_memory(error):
+            process.leave_for_memory()
+        from relax_explorer.ui.process import write_report
 
         output.say(
             f"relax-explorer: internal error: {type(error).__name__}: {error}\nreport: {write_report(error)}",

@@ -19,7 +19,7 @@ import click
 import relax_explorer
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
-from relax_explorer.ui.no_colors import no_colors
+from relax_explorer.ui.process import no_colors
 from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
 if TYPE_CHECKING:

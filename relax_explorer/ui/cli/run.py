@@ -35,11 +35,10 @@ from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.contracts import function_of_inputs, run_contracts
-from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import session_to_run, short_input, told_names, typed
-from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value

@@ -20,10 +20,10 @@ from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.core.shapes.why import what_if, why
-from relax_explorer.ui.cli import contracts, output
-from relax_explorer.ui.cli.handlers import open_session
+from relax_explorer.ui.cli import other_notations, output
+from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.opening import chosen, typed
-from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
@@ -65,11 +65,11 @@ def shapes(
     trace: bool, at: int | None, format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
-    wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
+    wanted = other_notations.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
         _refuse(func, typed(passes), stage, proved, given, why, what_if, run, input_, shape, calls)
         register_files(packed)
-        return contracts.print_contracts(input, wanted, format)
+        return other_notations.print_contracts(input, wanted, format)
     _require_a_module(input, wanted)
     if (input_ or shape or packed or calls) and not run:
         raise click.UsageError("--input, --shape, --packed and --calls need --run")
@@ -103,15 +103,17 @@ def shapes(
 def _refuse(*given: object) -> None:
     """Raise UsageError if an option is given that a file with contracts does not take."""
     if any(given):
-        raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS}, --packed and --format only")
+        raise click.UsageError(
+            f"a file with contracts takes {other_notations.OPTIONS}, --packed and --format only"
+        )
 
 
-def _require_a_module(input: str, wanted: contracts.Wanted) -> None:
+def _require_a_module(input: str, wanted: other_notations.Wanted) -> None:
     """Raise UsageError for a program of Relay, and for options that only files with contracts take."""
     if input.endswith(RELATIONS):
         raise click.UsageError(f"{input} is {HOLDS[RELATIONS]}; `relax-explorer relations` solves its types")
-    if wanted != contracts.Wanted():
-        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{CONTRACTS}")
+    if wanted != other_notations.Wanted():
+        raise click.UsageError(f"{other_notations.OPTIONS} are for files with contracts, *{CONTRACTS}")
 
 
 def _asked(

@@ -1,7 +1,8 @@
-"""`shapes` and `run` on files with shape contracts: types, the assertions that remain, other forms, and values."""
+"""`shapes`, `relations` and `run` on the other notations: types, the checks that remain, and values."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
@@ -12,17 +13,75 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.holding import Analysis, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.core.syntax.load import read_text
+from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.relating import print_position, print_trace
+from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.viz.short import short_value
-from relax_explorer.viz.solver_steps import ContractSteps
+from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
+from relax_explorer.viz.solving import TABLES, Solving
+
+
+def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None, format: str) -> int:
+    """Print the types of a program; 1 if a relation fails or a type stays unknown."""
+    register_files(packed)
+    text = read_stream(sys.stdin.buffer, "<stdin>") if input == "-" else read_text(input)
+    solving = RelationSteps(text, "<stdin>" if input == "-" else input)
+    if format == "json":
+        output.tell(solving.schema, solving.data())
+    elif at is not None:
+        print_position(solving, at)
+    else:
+        _print_types(solving, trace)
+    output.report(solving.problems)
+    return output.OK if solving.typed.status is Status.SOLVED else output.FOUND
+
+
+def _print_types(solving: RelationSteps, trace: bool) -> None:
+    typed = solving.typed
+    for run in solving.runs if trace else ():
+        output.say(f"{run.number:>4}. {run}")
+    for name, function in typed.functions.items():
+        output.say(f"@{name} : {function}")
+    for var in typed.variables:
+        output.say(f"%{var.name} : {typed.solver.resolved(var.type)}")
+    if typed.main is not None:
+        output.say(f"result : {typed.main}")
+    output.say(solving.verdict, err=True)
+
+
+def print_trace(solving: Solving) -> None:
+    """Print each step in a line."""
+    for position in range(1, solving.last):
+        line = solving.line(position)
+        output.say(f"{position:>4}. {line.gutter} {line.text}")
+
+
+def print_position(solving: Solving, position: int) -> None:
+    """Print a step, and all tables but the text as they were after it."""
+    if not 0 <= position <= solving.last:
+        raise click.UsageError(
+            f"--at takes a step from 0 (the start) to {solving.last} (the end), not {position}"
+        )
+    line = solving.line(position)
+    output.say(f"{position}. {line.gutter} {line.text.strip()}")
+    for text in solving.about(position):
+        output.say(f"    {text}")
+    for name in TABLES[:-1]:
+        lines = solving.table(name, position).lines
+        output.say(f"{solving.titles[name]}{'' if len(lines) else ': nothing'}")
+        for item in lines:
+            output.say(f"  {item.gutter} {item.text}")
+
+
+# -- contracts -------------------------------------------------------------------------------------------------------
+# `shapes` and `run` on files with shape contracts: types, the assertions that remain, other forms, and values.
 
 
 @dataclass(frozen=True)
