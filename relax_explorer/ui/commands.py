@@ -37,6 +37,7 @@ from relax_explorer.ui.run_commands import (
     Handler,
     choice,
     flag,
+    form,
     source,
     target,
 )
@@ -164,7 +165,7 @@ CHECK = Command(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
         flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"),
-        choice("--output-format", "how to print", "text", "concise", "json", "github", "sarif"),
+        form("--output-format", "text", "concise", "json", "github", "sarif"),
     ),
     (
         "relax-explorer check model.py",
@@ -217,7 +218,7 @@ DIFF = Command(
             "two stages of A, as 0..1 (default: before and after all passes), or 17..executable",
             metavar="I..J",
         ),
-        choice("--style", "how to print", "inline", "stat", "json"),
+        form("--style", "inline", "stat", "json"),
         flag("--exit-code", "exit with 1 if there are differences"),
     ),
     ("relax-explorer diff old.py new.py", "relax-explorer diff model.py -p default --between 0..1"),
@@ -360,7 +361,7 @@ PHASES = Command(
     "Show the phases, and which pass establishes, needs or breaks what.",
     Handler("reference", "phases"),
     (
-        choice("--format", "how to print", "text", "json", "markdown", "svg", "dot", "mermaid"),
+        form("--format", "text", "json", "markdown", "svg", "dot", "mermaid"),
         target("the file to write (default: standard output)", "FILE"),
     ),
     ("relax-explorer phases", "relax-explorer phases --format svg -o phases.svg"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.session.command import Argument, Command
@@ -25,16 +26,16 @@ class Handler:
     module: str
     name: str
 
-    def found(self) -> Callable[..., int]:
+    def found(self) -> Callable[..., Any]:
         """The function."""
         with collector_at_rest():
-            function: Callable[..., int] = getattr(
+            function: Callable[..., Any] = getattr(
                 import_module(f"relax_explorer.ui.cli.{self.module}"), self.name
             )
         return function
 
-    def __call__(self, **values: object) -> int:
-        """Run the command; returns the exit status."""
+    def __call__(self, **values: object) -> Any:
+        """Run the command; returns its result, or the exit status if it printed all itself."""
         return self.found()(**{_OTHER_NAMES.get(key, key): value for key, value in values.items()})
 
 
@@ -61,7 +62,12 @@ def target(doc: str, metavar: str = "FILE") -> Argument:
     return Argument("--output", doc, "target", short="-o", metavar=metavar)
 
 
-JSON = choice("--format", "how to print", "text", "json")
+def form(name: str, *forms: str) -> Argument:
+    """The option that chooses how the result is shown. The renderer takes it, not the handler."""
+    return Argument(name, "how to print", "form", forms[0], choices=forms)
+
+
+JSON = form("--format", "text", "json")
 INPUT = source("input", "a TVMScript file, or - for standard input", "INPUT")
 PROGRAM = source("input", "a TVMScript file, - for standard input, or a folder of numbered stages", "INPUT")
 INPUTS = Argument(

@@ -32,12 +32,13 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, process
-from relax_explorer.ui.cli import comparison_output as shown
 from relax_explorer.ui.cli import output, run
+from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
 from relax_explorer.ui.cli.debug import commands_of
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
@@ -223,8 +224,8 @@ _RESULT = re.compile(r"out[0-9]{1,9}")
 def compare(
     a: str, b: str | None, passes: str | None, func: str | None, ref: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
     samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], all: bool, step: bool, script: str | None,
-    workers: int | None, scheduler: str | None, format: str, calls: str | None,
-) -> int:  # fmt: skip
+    workers: int | None, scheduler: str | None, calls: str | None,
+) -> Result | int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
     allowed = tolerance(rtol, atol)
     if script is not None and not step:
@@ -233,7 +234,7 @@ def compare(
         if all or any(option is not None for option in (ref, samples, workers, scheduler)):
             raise click.UsageError(_ONE_SAMPLE)
         register_files(packed)
-        return _stepped(a, b, passes, func, (input_, shape, 1, max_input), calls, allowed, script, format)
+        return _stepped(a, b, passes, func, (input_, shape, 1, max_input), calls, allowed, script)
     choice, where = (input_, shape, samples, max_input), (workers, scheduler, packed)
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
@@ -242,10 +243,7 @@ def compare(
         result = _recorded(a, passes, func, ref, choice, calls, allowed)
     else:
         result = _compared(a, b, passes, func, choice, calls, allowed, all, where)
-    shown.print_comparison(result, format, all)
-    if not result.equal:
-        return output.FOUND
-    return output.OK if result.ran else output.CANNOT
+    return compared(result, all)
 
 
 def _recorded(
@@ -300,7 +298,7 @@ def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
 
 def _stepped(
     a: str, b: str | None, passes: str | None, func: str | None, choice: Choice, calls: str | None, allowed: Tolerance,
-    script: str | None, format: str,
+    script: str | None,
 ) -> int:  # fmt: skip
     """Walk through the runs of two stages."""
     from relax_explorer.core.session.compare import lockstep
@@ -311,7 +309,7 @@ def _stepped(
     function, found = function_and_samples(pair.a, func, calls, choice, pair.earlier)
     trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
-    return walk(runs, pair.names, commands, script or "-", format)
+    return walk(runs, pair.names, commands, script or "-")
 
 
 def _compared(
@@ -382,8 +380,8 @@ def _one_stage(command: str, build: Build) -> click.UsageError:
 def bisect(
     input: str, command: tuple[str, ...], passes: str | None, func: str | None, test: str, ref: str | None, input_: tuple[str, ...],
     shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...],
-    workers: int | None, scheduler: str | None, profile: str, format: str, calls: str | None,
-) -> int:  # fmt: skip
+    workers: int | None, scheduler: str | None, profile: str, calls: str | None,
+) -> Result:  # fmt: skip
     """Find the first stage that fails a test."""
     build, skipped = build_of(input, passes, func, profile)
     if len(build.stages) == 1:
@@ -407,8 +405,8 @@ def bisect(
             return find(build, predicate, executor=pool, interrupt=interrupt, told=told)
 
     found = interruptible(work)
-    shown.print_bisection(found, input, " ".join(command or (test,)), bool(build.snapshots), format)
-    return output.FOUND if found.failed is not None else output.CANNOT if skipped else output.OK
+    equal = output.CANNOT if skipped else output.OK
+    return bisected(found, input, " ".join(command or (test,)), bool(build.snapshots), equal)
 
 
 def _reference(path: str) -> tuple[tuple[str, Any], ...]:
@@ -422,8 +420,8 @@ def _reference(path: str) -> tuple[tuple[str, Any], ...]:
 def validate(
     input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], samples: int | None,
     rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None,
-    format: str, calls: str | None,
-) -> int:  # fmt: skip
+    calls: str | None,
+) -> Result:  # fmt: skip
     """Run every stage against the first one."""
     build, skipped = build_of(input, passes, func)
     if len(build.stages) == 1:
@@ -447,8 +445,6 @@ def validate(
             )
 
     rows = interruptible(work)
-    shown.print_validation(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], format)
-    if any(not row.equal for row in rows):
-        return output.FOUND
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)
-    return output.OK if ran and not skipped else output.CANNOT
+    equal = output.OK if ran and not skipped else output.CANNOT
+    return validated(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], equal)

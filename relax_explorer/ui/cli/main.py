@@ -18,6 +18,7 @@ from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
 from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -173,12 +174,16 @@ def _ascii_option() -> click.Option:
     )
 
 
-def _callback(command: Command[int]) -> Callable[..., None]:
+def _callback(command: Command[int | Result]) -> Callable[..., None]:
     """What click calls. `--version` and `--help` import no handler."""
 
+    forms = [argument.key for argument in command.arguments if argument.kind == "form"]
+
     def callback(**arguments: Any) -> None:
+        output.use_style(next((arguments.pop(key) for key in forms), "text"))
         try:
-            code = command.run(**arguments)
+            found = command.run(**arguments)
+            code = found if isinstance(found, int) else output.show(found)
         except Failure as failure:
             output.report(failure.diagnostics)
             code = output.status(failure)
@@ -197,7 +202,7 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _command(spec: Command[int]) -> click.Command:
+def _command(spec: Command[int | Result]) -> click.Command:
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in spec.examples)
     return _Command(
         spec.name,

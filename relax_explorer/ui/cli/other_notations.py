@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import click
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
@@ -23,61 +24,50 @@ from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
+from relax_explorer.ui.cli.output import Remark, Result, counted
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
 from relax_explorer.viz.solving import TABLES, Solving
 
 
-def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None, format: str) -> int:
-    """Print the types of a program; 1 if a relation fails or a type stays unknown."""
+def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None) -> Result:
+    """The types of a program; 1 if a relation fails or a type stays unknown."""
     register_files(packed)
     text = read_stream(sys.stdin.buffer, "<stdin>") if input == "-" else read_text(input)
     solving = RelationSteps(text, "<stdin>" if input == "-" else input)
-    if format == "json":
-        output.tell(solving.schema, solving.data())
-    elif at is not None:
-        print_position(solving, at)
-    else:
-        _print_types(solving, trace)
-    output.report(solving.problems)
-    return output.OK if solving.typed.status is Status.SOLVED else output.FOUND
+    lines = _types(solving, trace) if at is None else _position(solving, at)
+    status = output.OK if solving.typed.status is Status.SOLVED else output.FOUND
+    return Result(solving.schema, solving.data, lines, status, solving.problems)
 
 
-def _print_types(solving: RelationSteps, trace: bool) -> None:
+def _types(solving: RelationSteps, trace: bool) -> Iterator[str]:
     typed = solving.typed
     for run in solving.runs if trace else ():
-        output.say(f"{run.number:>4}. {run}")
+        yield f"{run.number:>4}. {run}"
     for name, function in typed.functions.items():
-        output.say(f"@{name} : {function}")
+        yield f"@{name} : {function}"
     for var in typed.variables:
-        output.say(f"%{var.name} : {typed.solver.resolved(var.type)}")
+        yield f"%{var.name} : {typed.solver.resolved(var.type)}"
     if typed.main is not None:
-        output.say(f"result : {typed.main}")
-    output.say(solving.verdict, err=True)
+        yield f"result : {typed.main}"
+    yield Remark(solving.verdict)
 
 
-def print_trace(solving: Solving) -> None:
-    """Print each step in a line."""
-    for position in range(1, solving.last):
-        line = solving.line(position)
-        output.say(f"{position:>4}. {line.gutter} {line.text}")
-
-
-def print_position(solving: Solving, position: int) -> None:
-    """Print a step, and all tables but the text as they were after it."""
+def _position(solving: Solving, position: int) -> Iterator[str]:
+    """A step, and all tables but the text as they were after it."""
     if not 0 <= position <= solving.last:
         raise click.UsageError(
             f"--at takes a step from 0 (the start) to {solving.last} (the end), not {position}"
         )
     line = solving.line(position)
-    output.say(f"{position}. {line.gutter} {line.text.strip()}")
+    yield f"{position}. {line.gutter} {line.text.strip()}"
     for text in solving.about(position):
-        output.say(f"    {text}")
+        yield f"    {text}"
     for name in TABLES[:-1]:
         lines = solving.table(name, position).lines
-        output.say(f"{solving.titles[name]}{'' if len(lines) else ': nothing'}")
+        yield f"{solving.titles[name]}{'' if len(lines) else ': nothing'}"
         for item in lines:
-            output.say(f"  {item.gutter} {item.text}")
+            yield f"  {item.gutter} {item.text}"
 
 
 # -- contracts -------------------------------------------------------------------------------------------------------
@@ -107,56 +97,44 @@ class Wanted:
 OPTIONS = ", ".join(f"--{option.name.replace('_', '-')}" for option in fields(Wanted))
 
 
-def print_contracts(path: str, wanted: Wanted, format: str) -> int:
-    """Print what is known of a program with contracts; 1 if a contract is broken."""
-    if len(wanted.forms) > 1 or (wanted.forms and format == "json"):
+def contracts(path: str, wanted: Wanted) -> Result:
+    """What is known of a program with contracts; 1 if a contract is broken."""
+    if len(wanted.forms) > 1 or (wanted.forms and output.is_json()):
         names = ", ".join(f"--{name}" for name in FORMS)
         raise click.UsageError(f"{names} and --copy each print one program, no JSON")
     text = read_text(path)
-    if wanted.forms:
-        program, terms = read_contract(text, path)
-        copied = None if wanted.copy is None else copy_of(program, terms, wanted.copy)
-        output.say("\n".join(copied or FORMS[wanted.forms[0]](program, terms)))
-        return output.OK
-    return _print_analysis(text, path, wanted, format)
-
-
-def _print_analysis(text: str, path: str, wanted: Wanted, format: str) -> int:
-    keep_branches, trace, at = wanted.keep_branches, wanted.trace, wanted.at
     program, terms = read_contract(text, path)
-    if trace or at is not None or format == "json":
-        solving = ContractSteps(text, path, keep_branches)
-        _print_steps(solving, trace, at, format)
-        found = solving.found
-    else:
-        found = analyse(program, terms, keep_branches)
-    if format == "text" and at is None:
-        _print(found)
-    output.report(found.report.sorted())
-    count = len(found.residual)
+    if wanted.forms:
+        copied = None if wanted.copy is None else copy_of(program, terms, wanted.copy)
+        return Result("contracts", {}, copied or FORMS[wanted.forms[0]](program, terms))
+    solving = None
+    if wanted.trace or wanted.at is not None or output.is_json():
+        solving = ContractSteps(text, path, wanted.keep_branches)
+    found = analyse(program, terms, wanted.keep_branches) if solving is None else solving.found
     if found.report.errors:
-        return output.FOUND
-    output.say(f"accepted with {count} residual check{'s' * (count != 1)}", err=True)
-    return output.OK
+        status, remarks = output.FOUND, []
+    else:
+        status, remarks = output.OK, [f"accepted with {counted(len(found.residual), 'residual check')}"]
+    lines = _analysis(found, solving, wanted.at)
+    return Result(
+        ContractSteps.schema, solving and solving.data, lines, status, found.report.sorted(), remarks
+    )
 
 
-def _print_steps(solving: ContractSteps, trace: bool, at: int | None, format: str) -> None:
-    if format == "json":
-        output.tell(solving.schema, solving.data())
-    elif at is not None:
-        print_position(solving, at)
-    elif trace:
-        print_trace(solving)
-
-
-def _print(found: Analysis) -> None:
+def _analysis(found: Analysis, solving: ContractSteps | None, at: int | None) -> Iterator[str]:
+    """The types and remaining checks, behind the steps of a solver, or one position of it."""
+    if solving is not None and at is not None:
+        yield from _position(solving, at)
+        return
+    if solving is not None:
+        steps = [(position, solving.line(position)) for position in range(1, solving.last)]
+        yield from [f"{position:>4}. {line.gutter} {line.text}" for position, line in steps]
     for name, text in found.types.items():
-        output.say(f"{name} : {text}{'    is_assertion' if found.asserted.get(name) else ''}")
+        yield f"{name} : {text}{'    is_assertion' if found.asserted.get(name) else ''}"
     for call, name in found.chosen:
-        line = 0 if call.span is None else call.span.line
-        output.say(f"  line {line:<4} @{call.function} is @{name}")
-    for function, condition, origin, line in residual_rows(found):
-        output.say(f"  line {line:<4} {condition}    (run-time check of {origin}, in {function})")
+        yield f"  line {0 if call.span is None else call.span.line:<4} @{call.function} is @{name}"
+    for function, condition, origin, number in residual_rows(found):
+        yield f"  line {number:<4} {condition}    (run-time check of {origin}, in {function})"
 
 
 # -- contract runs ---------------------------------------------------------------------------------------------------
@@ -164,9 +142,9 @@ def _print(found: Analysis) -> None:
 
 
 def run_contracts(
-    path: str, unused: Sequence[object], inputs: Callable[[e.Function], Sequence[object]], format: str
-) -> int:
-    """Run the main program and print its values; 1 if the analysis finds a broken contract.
+    path: str, unused: Sequence[object], inputs: Callable[[e.Function], Sequence[object]]
+) -> Result | int:
+    """The values of the main program; 1 if the analysis finds a broken contract.
 
     `inputs` makes the values of parameters: each `let x : Tensor(…) = ..` is one. `unused` are the options that do not apply.
     """
@@ -182,17 +160,16 @@ def run_contracts(
     fn = function_of_inputs(program)
     runner = Runner(program, terms, dict(zip([q.name for q in fn.params], inputs(fn), strict=True)), analysis)
     values = runner.run()
-    checks = f"{runner.checks} assertion{'s' * (runner.checks != 1)} made"
-    if format == "json":
-        rows = {name: _row(value) for name, value in values.items()}
-        output.tell("contract-run", {"values": rows, "assertions": runner.checks})
-        return output.OK
+    data = {"values": {name: value_row(value) for name, value in values.items()}, "assertions": runner.checks}
+    return Result("contract-run", data, _values(values, runner))
+
+
+def _values(values: Mapping[str, Any], runner: Runner) -> Iterator[str]:
     for name, value in values.items():
-        output.say(f"{name}: {short_value(value, 100)}")
+        yield f"{name}: {short_value(value, 100)}"
     for name, one in dict.fromkeys(runner.chosen):
-        output.say(f"@{name} is @{one}", err=True)
-    output.say(checks, err=True)
-    return output.OK
+        yield Remark(f"@{name} is @{one}")
+    yield Remark(f"{counted(runner.checks, 'assertion')} made")
 
 
 def function_of_inputs(program: c.Program) -> e.Function:
@@ -202,10 +179,11 @@ def function_of_inputs(program: c.Program) -> e.Function:
     return e.Function(params, e.SeqExpr((), e.Tuple(())))
 
 
-def _row(value: object) -> dict[str, object]:
+def value_row(value: object) -> dict[str, object]:
+    """A value for JSON; an array with its shape and dtype."""
     if not isinstance(value, np.ndarray):
         return {"value": value}
-    return {"shape": list(value.shape), "dtype": from_numpy(value.dtype).name, "value": value}
+    return {"shape": list(value.shape), "dtype": value.dtype.name, "value": value}
 
 
 def _info(kind: c.SweetType | None) -> s.StructInfo:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
+from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.stage_line import change_counts
@@ -61,19 +62,13 @@ def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
 
 
 def show(
-    input: str,
-    passes: str | None,
-    stage: str | None,
-    func: str | None,
-    dialect: str,
-    strict: bool,
-    format: str,
-) -> int:
-    """Print a module, or an executable's instructions."""
+    input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, strict: bool
+) -> Result | int:
+    """A module, or an executable's instructions."""
     build = build_at(input)
     passes = passes_from(build, passes)
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
-        return _show_executable(text, build.path, passes, func, format)
+        return _show_executable(text, build.path, passes, func)
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
@@ -90,22 +85,14 @@ def show(
     if not _may_print(module, dialect, strict):
         return output.FOUND
     printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
-    if format == "json":
-        output.write(
-            output.document(
-                "show", {"functions": list(module.functions), "dialect": dialect, "text": printed}
-            )
-        )
-    else:
-        output.write(printed, is_code=True)
-    return output.OK
+    data = {"functions": list(module.functions), "dialect": dialect, "text": printed}
+    return Result("show", data, [Program(printed)])
 
 
-def _show_executable(text: str, path: str, passes: str | None, func: str | None, format: str) -> int:
-
+def _show_executable(text: str, path: str, passes: str | None, func: str | None) -> Result:
     if passes:  # perhaps those of the settings
         output.say("note: passes don't change an executable", err=True)
-    return print_executable(read_executable(text, path), func, format)
+    return _executable(read_executable(text, path), func)
 
 
 def _may_print(module: IRModule, dialect: str, strict: bool) -> bool:
@@ -195,8 +182,8 @@ def _report_outcome(outcome: Outcome) -> None:
         output.report(placed(outcome.problems, text, f"after {outcome.step}"))
 
 
-def diff(a: str, b: str | None, passes: str | None, between: str | None, style: str, exit_code: bool) -> int:
-    """Compare modules or stages."""
+def diff(a: str, b: str | None, passes: str | None, between: str | None, exit_code: bool) -> Result:
+    """What differs between modules or stages."""
     from relax_explorer.core.check.normalize import normalize_with
     from relax_explorer.core.session.align import diff_modules, with_groups
 
@@ -207,12 +194,16 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
     else:
         session = open_session(a, passes, "default")
         if between is not None and between.endswith(f"..{EXECUTABLE}"):
-            return print_compiled(session.compiled(), session.stages[-1], style)
+            return _compiled(session.compiled(), session.stages[-1])
         first, last = two_stages(session, between or "")
         difference = session.between(first, last)
         names = (f"{a}@{first.made_by}", f"{a}@{last.made_by}")
-    print_diff(difference, names, style)
-    return output.FOUND if exit_code and not difference.is_empty else output.OK
+    return Result(
+        "diff",
+        lambda: {"a": names[0], "b": names[1], "stat": difference.stat, "changes": _changes(difference)},
+        _diff_lines(difference, names, output.style() == "inline"),
+        output.FOUND if exit_code and not difference.is_empty else output.OK,
+    )
 
 
 def two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
@@ -221,16 +212,8 @@ def two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
     return chosen(session, first) if first else session.stages[0], chosen(session, second or None)
 
 
-def find(
-    input: str, pattern: str, passes: str | None, stage: str | None, func: str | None, format: str
-) -> int:
-    """Print the bindings that a pattern matches."""
-
-    return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
-
-
-def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
-    """Print the history of a variable."""
+def who(input: str, var: str, passes: str | None, func: str | None) -> Result:
+    """The history of a variable, or of a kernel."""
     from relax_explorer.core.session.builds import has_kernel, kernel_history
 
     session = open_session(input, passes, "default")
@@ -241,32 +224,25 @@ def who(input: str, var: str, passes: str | None, func: str | None, format: str)
         if not has_kernel(session, var):
             raise click.UsageError(str(error.args[0])) from None
     if found is not None:
-        print_history(found, format, session.compiled())
-    elif has_kernel(session, name := var.removeprefix("@")):
-        print_kernel_history(list(kernel_history(session, name)), format)
-    else:
+        return _history(found, session.compiled())
+    if not has_kernel(session, name := var.removeprefix("@")):
         raise click.UsageError(f"no stage has a kernel {name!r}")
-    return output.OK
+    return _kernel_history(list(kernel_history(session, name)))
 
 
-# -- program output --------------------------------------------------------------------------------------------------
-# Print diffs, histories, matches of patterns, and executables.
+# -- differences -------------------------------------------------------------------------------------------------------
 
 
 _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"}
 
 
-def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
-    """Print a diff: line by line, as counts, or as JSON."""
-    if style == "json":
-        output.tell("diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)})
-        return
-    output.say(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
-    if style == "inline":
-        for line in lines(diff):
-            note = f"  # {visible(line.note, 300)}" if line.note else ""
-            glyph = click.style(line.glyph, fg=_COLORS.get(line.glyph)) if output.colors() else line.glyph
-            output.say_styled(f"{glyph} {output.code(visible(line.text, 2000) + note)}")
+def _diff_lines(diff: ModuleDiff, names: tuple[str, str], has_text: bool) -> Iterator[str]:
+    """The counts of a diff, and its lines."""
+    yield f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}"
+    for line in lines(diff) if has_text else ():
+        note = f"  # {visible(line.note, 300)}" if line.note else ""
+        glyph = click.style(line.glyph, fg=_COLORS.get(line.glyph)) if output.colors() else line.glyph
+        yield Styled(f"{glyph} {output.code(visible(line.text, 2000) + note)}")
 
 
 def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
@@ -323,44 +299,37 @@ _MARKS = {
 }
 
 
-def print_history(traces: Sequence[Trace], style: str, made: Compiled | None = None) -> None:
-    """Print the history of a value: a line per stage, but one for all stages in a row that left it as it was.
-
-    Behind them stand the instructions of the executable that was made of it.
-    """
+def _history(traces: Sequence[Trace], made: Compiled | None) -> Result:
+    """The history of a value, and the instructions of the executable that was made of it."""
     places = made.of(traces[-1].bindings) if made is not None and traces else []
-    if style == "json":
-        rows = [
-            {
-                "stage": t.label,
-                "pass": t.made_by,
-                "mark": t.mark,
-                "bindings": [binding_text(b) for b in t.bindings],
-            }
-            for t in traces
-        ]
-        steps = (
-            [{"function": name, "instruction": n, "text": made.text((name, n))} for name, n in places]
-            if made
-            else []
-        )
-        output.tell("who", {"history": rows, **({"executable": steps} if steps else {})})
-        return
+    rows = [
+        {"stage": t.label, "pass": t.made_by, "mark": t.mark, "bindings": list(map(binding_text, t.bindings))}
+        for t in traces
+    ]
+    steps = [_instruction(made, place) for place in places] if made is not None else []
+    data = {"history": rows, **({"executable": steps} if steps else {})}
+    instructions = "; ".join([str(step["text"]) for step in steps])
+    return Result("who", data, _history_lines(traces, made, instructions))
+
+
+def _instruction(made: Compiled, place: tuple[str, int]) -> dict[str, object]:
+    return {"function": place[0], "instruction": place[1], "text": made.text(place)}
+
+
+def _history_lines(traces: Sequence[Trace], made: Compiled | None, instructions: str) -> Iterator[str]:
+    """A line per stage, but one for all stages in a row that left the value as it was."""
     for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
         first, *rest = stages
-        output.say_styled(
-            f"{first.label:>5} {mark} {visible(first.made_by):<24} {output.code(visible(text, 200))}"
-        )
+        shown = output.code(visible(text, 200))
+        yield Styled(f"{first.label:>5} {mark} {visible(first.made_by):<24} {shown}")
         if rest:
-            labels = f"{rest[0].label}-{rest[-1].label}" if len(rest) > 1 else str(rest[0].label)
-            passes = ", ".join(trace.made_by for trace in rest)
-            output.say(f"{labels:>5} {mark} unchanged by {passes}")
-    if made is not None and places:
-        text = "; ".join([made.text(place) for place in places])
-        output.say(f"   vm ≈ {Path(made.path).name:<24} {visible(text, 200)}")
+            labels, passes = _labels([trace.label for trace in rest]), ", ".join(t.made_by for t in rest)
+            yield f"{labels:>5} {mark} unchanged by {passes}"
+    if made is not None and instructions:
+        yield f"   vm ≈ {Path(made.path).name:<24} {visible(instructions, 200)}"
     for mark in dict.fromkeys(trace.mark for trace in traces):
         if mark in _MARKS:
-            output.say(f"{mark} {_MARKS[mark]}")
+            yield f"{mark} {_MARKS[mark]}"
 
 
 _CHANGES = {"made": "+", "removed": "-", "changed": "~"}
@@ -369,59 +338,53 @@ _CHANGES = {"made": "+", "removed": "-", "changed": "~"}
 EXECUTABLE = "executable"
 
 
-def print_compiled(made: Compiled | None, last: Snapshot, style: str) -> int:
-    """Print the bindings of the last stage, each with the instructions that were made of it. Others have none, or no binding."""
+def _compiled(made: Compiled | None, last: Snapshot) -> Result:
+    """The bindings of the last stage, each with the instructions that were made of it. Others have none, or no binding."""
     if made is None:
         raise click.UsageError("no executable.txt or executable.py is in the folder of stages, or beside it")
     rows = [
-        (name, binding, made.links.of(binding))
+        (name, binding_text(binding), [made.text(place) for place in made.links.of(binding)])
         for name, fn in last.module.relax_functions.items()
         for binding in bindings(fn)
     ]
-    if style == "json":
-        content = [
-            {
-                "function": name,
-                "binding": binding_text(binding),
-                "instructions": [made.text(place) for place in places],
-            }
-            for name, binding, places in rows
+    alone = [{"function": name, "instruction": made.text((name, n))} for name, n in made.unlinked()]
+    content = [{"function": name, "binding": binding, "instructions": steps} for name, binding, steps in rows]
+    count = len([steps for _, _, steps in rows if steps])
+    lines = [
+        f"{last.label} {last.made_by} → {visible(made.path, 200)}: {count} of {len(rows)} bindings have instructions"
+    ]
+    if output.style() == "inline":
+        lines += [
+            f"{visible(name, 40)}  {visible(text, 90)}\n    {visible('; '.join(steps) or 'no instruction', 200)}"
+            for name, text, steps in rows
         ]
-        alone = [{"function": name, "instruction": made.text((name, n))} for name, n in made.unlinked()]
-        output.tell("diff", {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone})
-        return output.OK
-    lines = len([places for _, _, places in rows if places])
-    output.say(
-        f"{last.label} {last.made_by} → {visible(made.path, 200)}: {lines} of {len(rows)} bindings have instructions"
-    )
-    for name, binding, places in rows if style == "inline" else ():
-        steps = "; ".join([made.text(place) for place in places]) or "no instruction"
-        output.say(f"{visible(name, 40)}  {visible(binding_text(binding), 90)}\n    {visible(steps, 200)}")
-    for place in made.unlinked() if style == "inline" else ():
-        output.say(f"{visible(place[0], 40)}  without a binding: {visible(made.text(place), 200)}")
-    return output.OK
+        lines += [
+            f"{visible(row['function'], 40)}  without a binding: {visible(row['instruction'], 200)}"
+            for row in alone
+        ]
+    data = {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone}
+    return Result("diff", data, lines)
 
 
-def print_kernel_history(traces: Sequence[KernelTrace], style: str) -> None:
-    """Print the history of a kernel: a line for each stage that made, changed or removed it, and one for all others in a row."""
-    if style == "json":
-        rows = [
-            {"stage": item.stage.label, "pass": item.stage.made_by, "change": item.change or "none"}
-            | ({} if item.diff is None else {"stat": ModuleDiff((item.diff,)).stat})
-            for item in traces
-        ]
-        output.tell("who", {"kernel": rows})
-        return
+def _kernel_history(traces: Sequence[KernelTrace]) -> Result:
+    """The history of a kernel."""
+    rows = [
+        {"stage": item.stage.label, "pass": item.stage.made_by, "change": item.change or "none"}
+        | ({} if item.diff is None else {"stat": ModuleDiff((item.diff,)).stat})
+        for item in traces
+    ]
+    return Result("who", {"kernel": rows}, _kernel_lines(traces))
+
+
+def _kernel_lines(traces: Sequence[KernelTrace]) -> Iterator[str]:
+    """A line for each stage that made, changed or removed a kernel, and one for all others in a row."""
     for change, group in groupby(traces, lambda item: item.change if item.change in _CHANGES else ""):
         items = list(group)
-        if change:
-            for item in items:
-                counts = "" if item.diff is None else f": {change_counts(ModuleDiff((item.diff,)))}"
-                output.say(
-                    f"{item.stage.label:>5} {_CHANGES[change]} {item.stage.made_by:<24} {change}{counts}"
-                )
-        elif items[0].change:
-            output.say(f"{_labels([item.stage.label for item in items]):>5}   unchanged")
+        for item in items if change else ():
+            counts = "" if item.diff is None else f": {change_counts(ModuleDiff((item.diff,)))}"
+            yield f"{item.stage.label:>5} {_CHANGES[change]} {item.stage.made_by:<24} {change}{counts}"
+        if not change and items[0].change:
+            yield f"{_labels([item.stage.label for item in items]):>5}   unchanged"
 
 
 def _labels(labels: Sequence[int]) -> str:
@@ -436,29 +399,32 @@ def _text(trace: Trace) -> str:
 # `find`: list the bindings that a pattern matches.
 
 
-def find_in(stage: Snapshot, filename: str, text: str, function: str | None, style: str) -> int:
-    """Print the matches of a pattern in one stage. Like grep, it returns 1 if there is none."""
+def find(input: str, pattern: str, passes: str | None, stage: str | None, func: str | None) -> Result:
+    """The bindings of one stage that a pattern matches. Like grep, the status is 1 if there is none."""
     from relax_explorer.core.patterns.matches import module_occurrences
     from relax_explorer.core.patterns.pattern_text import read_pattern
 
-    pattern = read_pattern(text)
-    if function is not None and function not in stage.module.relax_functions:
-        names = ", ".join(stage.module.relax_functions)
-        raise click.UsageError(f"there is no Relax function {function!r}; there are {names}")
-    described = _Described(stage, filename)
+    shown = chosen(open_session(input, passes), stage)
+    wanted = read_pattern(pattern)
+    if func is not None and func not in shown.module.relax_functions:
+        names = ", ".join(shown.module.relax_functions)
+        raise click.UsageError(f"there is no Relax function {func!r}; there are {names}")
+    described = _Described(shown, input)
     matches = [
         described.row(name, one)
-        for name, one in module_occurrences(stage.module, pattern)
-        if function in (None, name)
+        for name, one in module_occurrences(shown.module, wanted)
+        if func in (None, name)
     ]
-    if style == "json":
-        output.tell("find", {"pattern": text, "stage": stage.label, "matches": matches})
-    for row in matches if style == "text" else ():
+    data = {"pattern": pattern, "stage": shown.label, "matches": matches}
+    return Result("find", data, _match_lines(matches), output.OK if matches else output.FOUND)
+
+
+def _match_lines(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for row in matches:
         for line in row["bindings"]:
-            output.say(f"{row['function']}:{line['line']}: {line['text']}")
+            yield f"{row['function']}:{line['line']}: {line['text']}"
         for name, part in (row["parts"] | row["lengths"]).items():
-            output.say(f"    {name} = {part}")
-    return output.OK if matches else output.FOUND
+            yield f"    {name} = {part}"
 
 
 class _Described:
@@ -490,17 +456,14 @@ class _Described:
 # Prints executables of TVM's virtual machine.
 
 
-def print_executable(executable: Executable, func: str | None, format: str) -> int:
-    """Print the instructions of an executable, or of one of its functions."""
+def _executable(executable: Executable, func: str | None) -> Result:
+    """The instructions of an executable, or of one of its functions."""
     functions = executable.functions
     if func is not None and func not in functions:
         raise click.UsageError(f"the executable has no function {func!r}; it has {', '.join(functions)}")
     chosen = [function for name, function in functions.items() if func in (None, name)]
-    if format == "json":
-        output.write(output.document("executable", {"functions": [_data(function) for function in chosen]}))
-    else:
-        output.write("\n\n".join(["\n".join(_lines(function)) for function in chosen]))
-    return output.OK
+    text = "\n\n".join(["\n".join(_lines(function)) for function in chosen])
+    return Result("executable", {"functions": [_data(function) for function in chosen]}, [Exact(text)])
 
 
 def _lines(function: VMFunction) -> Iterator[str]:

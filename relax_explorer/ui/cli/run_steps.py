@@ -32,6 +32,7 @@ from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.session.call_program import CallProgram, outermost
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import compiling
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.length_text import blame_data, blame_lines, shape_data, shape_lines
 from relax_explorer.viz.short import short_value
@@ -123,7 +124,6 @@ class Asked:
     trace: Target | None
     shapes: bool
     is_timed: bool
-    is_json: bool
 
     def __post_init__(self) -> None:
         if self.is_timed and self.steps:
@@ -161,19 +161,17 @@ class Walk:
         shapes = {"shapes": shape_data(shape_panel(self.debugger))} if self.asked.shapes else {}
         return {**({"watch": self.changes} if self.watches else {}), **shapes}
 
-    def show_shapes(self) -> None:
-        """Print the shape panel, if it is asked for."""
-        if self.asked.shapes and not self.asked.is_json:
-            for line in shape_lines(shape_panel(self.debugger)):
-                output.say(line)
+    @property
+    def shapes(self) -> list[str]:
+        """The lines of the shape panel, if it is asked for."""
+        return shape_lines(shape_panel(self.debugger)) if self.asked.shapes else []
 
     def look(self, event: Event) -> None:
         """Print the watched expressions whose value changed."""
         for watch in self.watches:
             if watch.changed(self.debugger, event):
                 self.changes.append(_change(self.debugger, event, watch))
-                if not self.asked.is_json:
-                    output.say(_change_line(self.changes[-1], watch))
+                output.say_lines([_change_line(self.changes[-1], watch)])
 
 
 @dataclass(slots=True)
@@ -219,13 +217,13 @@ def walk(debugger: Debugger, asked: Asked) -> Walk:
         with compiling(debugger.machine.kernels):
             _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
     except Failure:
-        made.show_shapes()
+        output.say_lines(made.shapes)
         raise
     finally:
         if asked.trace is not None:
             output.write("\n".join(rows) + "\n", asked.trace)
     if debugger.done:
-        made.show_shapes()
+        output.say_lines(made.shapes)
     return made
 
 
@@ -272,34 +270,28 @@ def _change_line(change: Mapping[str, Any], watch: _Watch) -> str:
     )
 
 
-def report_stop(walked: Walk, program: CallProgram | None = None) -> None:
-    """Print where a run stopped: the maker of a NaN, or the frame at a breakpoint. `program` are the calls that ran."""
-    debugger = walked.debugger
+def stopped(walked: Walk, program: CallProgram | None, status: int) -> Result:
+    """Where a run stopped: the maker of a NaN, or the frame at a breakpoint. `program` are the calls that ran."""
+    debugger, frame = walked.debugger, walked.debugger.frame
     call = "" if program is None else program.label(program.number(outermost(debugger)))
-    if walked.asked.is_json:
-        stop = {
-            "step": debugger.position,
-            "event": debugger.event.kind,
-            "func": debugger.frame.name,
-            "shape_vars": debugger.frame.shape_vars,
-            **({"call": call} if call else {}),
-        }
-        if walked.found is not None:
-            stop["maker"] = blame_data(walked.found)
-        else:
-            stop["values"] = {name: short_value(value, 90) for name, value in debugger.frame.values.items()}
-        output.tell("run", {"results": [], "stopped": stop, **walked.data})
-        return
-    output.say(f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}")
-    walked.show_shapes()
+    stop = {
+        "step": debugger.position,
+        "event": debugger.event.kind,
+        "func": frame.name,
+        "shape_vars": frame.shape_vars,
+        **({"call": call} if call else {}),
+    }
+    where = f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}"
     if walked.found is not None:
-        for line in blame_lines(walked.found):
-            output.say(line)
-        return
-    for name, length in debugger.frame.shape_vars.items():
-        output.say(f"  {name} = {length}")
-    for name, value in debugger.frame.values.items():
-        output.say(f"  {name}: {short_value(value, 90)}")
+        stop["maker"] = blame_data(walked.found)
+        lines = blame_lines(walked.found)
+    else:
+        values = {name: short_value(value, 90) for name, value in frame.values.items()}
+        stop["values"] = values
+        lines = [f"  {name} = {length}" for name, length in frame.shape_vars.items()]
+        lines += [f"  {name}: {text}" for name, text in values.items()]
+    data = {"results": [], "stopped": stop, **walked.data}
+    return Result("run", data, [where, *walked.shapes, *lines], status)
 
 
 def row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]:
