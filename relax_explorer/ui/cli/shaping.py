@@ -67,14 +67,9 @@ def shapes(
     choice = func, input_, shape, max_input
     costs, failed = _costs(session, snapshot, choice, calls) if run else (None, None)
     functions = [*module.relax_functions] if func is None else [func]
-
-    def data() -> dict[str, Any]:
-        rows = [_data(module, check, costs) for check in checks]
-        ran = {} if costs is None else {"run": _run_data(costs, checks)}
-        return {"stage": snapshot.label, **told, "checks": rows, **ran}
-
+    lines = _lines(told, functions, checks, proved, costs)
     fails = any(check.answer is Answer.NO for check in checks)
-    result = Result("shapes", data, _lines(told, functions, checks, proved, costs), fails * output.FOUND)
+    result = Result("shapes", lambda: _all_data(snapshot, told, checks, costs), lines, fails * output.FOUND)
     if failed is None:
         return result
     return replace(result, status=output.status(failed), problems=failed.diagnostics)
@@ -213,6 +208,14 @@ def _summary(rows: Sequence[ShapeCheck]) -> str:
 def _line(check: ShapeCheck) -> int | None:
     span = getattr(check.place, "span", None)
     return None if span is None else int(span.line)
+
+
+def _all_data(
+    stage: Snapshot, told: dict[str, str], checks: Sequence[ShapeCheck], costs: Costs | None
+) -> dict[str, Any]:
+    rows = [_data(stage.module, check, costs) for check in checks]
+    ran = {} if costs is None else {"run": _run_data(costs, checks)}
+    return {"stage": stage.label, **told, "checks": rows, **ran}
 
 
 def _data(module: IRModule, check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
