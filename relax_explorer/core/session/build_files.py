@@ -20,10 +20,9 @@ from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.relations.inference import infer_relay
 from relax_explorer.core.relations.to_relax import lower_relay
-from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of, proposed
 from relax_explorer.core.session.compiled import executable_beside
-from relax_explorer.core.session.folders import nested, numbered_files, outer
+from relax_explorer.core.session.folders import address, nested, numbered_files, outer
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import (
     Aside,

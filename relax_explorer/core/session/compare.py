@@ -14,14 +14,12 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.against_first import ran_of
 from relax_explorer.core.session.align import diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.builds import as_stage
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta
-from relax_explorer.core.session.judgement import Judgement
-from relax_explorer.core.session.judging import Judge, Ran, Traced, weigh
+from relax_explorer.core.session.judging import Judge, Ran, Traced, ran_of, weigh
 from relax_explorer.core.session.recording import Production, Recording
 from relax_explorer.core.session.samples import Sample, program_of, sample_run, samples_of
 from relax_explorer.core.session.shadows import Shadows
@@ -29,6 +27,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.verdict import (
     Comparison,
+    Judgement,
     Pairing,
     Report,
     Side,

@@ -38,8 +38,8 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
-from relax_explorer.core.session.judgement import Decider, Growth, Judgement, growth, relative
 from relax_explorer.core.session.recording import Production, Recording, differing, is_same, maker, recorded
+from relax_explorer.core.session.samples import SampleRun
 from relax_explorer.core.session.shadows import (
     ALLOWANCE,
     Moment,
@@ -51,7 +51,16 @@ from relax_explorer.core.session.shadows import (
     rounded_value,
     spread,
 )
-from relax_explorer.core.session.verdict import OTHER_LINES, Report, outcome
+from relax_explorer.core.session.verdict import (
+    OTHER_LINES,
+    Decider,
+    Growth,
+    Judgement,
+    Report,
+    growth,
+    outcome,
+    relative,
+)
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
@@ -262,6 +271,12 @@ class Ran:
     values: Sequence[Value]
     run: Recording
     program: CallProgram | None = None
+
+
+def ran_of(given: SampleRun, module: IRModule, run: Recording) -> Ran:
+    """A run of a sample on a stage, for the judge. A stage without a normal form ran nothing."""
+    made = module if run.failure is not None else given.module(module)
+    return Ran(made, given.function, given.values, run, given.program)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,9 +19,8 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.call_program import CallProgram, call_program
+from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, made_inputs
-from relax_explorer.core.session.named_calls import NamedCall, read_calls
 from relax_explorer.core.session.naming import FieldNames, told_by
 from relax_explorer.core.session.recording import Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage

@@ -19,8 +19,7 @@ from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.phases.module_check import checked, judged, lenient
 from relax_explorer.core.phases.module_properties import Property, holding
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import ModuleDiff, diff_modules, with_groups
-from relax_explorer.core.session.provenance import Trace, history
+from relax_explorer.core.session.align import ModuleDiff, Trace, diff_modules, history, with_groups
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Distinct, distinct
 from relax_explorer.core.shown import Shown

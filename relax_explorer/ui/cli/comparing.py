@@ -16,7 +16,6 @@ import click
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
@@ -25,6 +24,7 @@ from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_o
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.naming import told_by
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of

@@ -10,8 +10,8 @@ from typing import Any
 from relax_explorer.core.session.bisect import Attempt, Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
-from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.core.session.validate import Cell, Row
+from relax_explorer.core.session.verdict import Decider, Judgement
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.viz.pair_table import (

@@ -10,7 +10,6 @@ from types import ModuleType
 
 import click
 
-from relax_explorer.core.exec.packed import packed_function
 from relax_explorer.core.session.call_inputs import CallInputs
 
 _LENGTH = re.compile(r"[0-9]{1,18}")
@@ -60,6 +59,8 @@ def lengths_given(pairs: tuple[str, ...]) -> dict[str, int]:
 
 def register_files(given: Iterable[str]) -> None:
     """Execute the files of `--packed`, each once, and register the functions that it names. Raises click.UsageError."""
+    from relax_explorer.core.exec.packed import packed_function  # the explorer starts without the evaluator
+
     loaded: dict[Path, ModuleType] = {}
     for text in given:
         name, path, function = _parts(text)

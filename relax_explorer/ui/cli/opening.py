@@ -197,7 +197,7 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     """A stage with values for the constants that its text omits, if a source is given. It is told what was made up."""
     if source is None:
         return stage
-    from relax_explorer.core.session.made import with_constants
+    from relax_explorer.core.session.inputs import with_constants
 
     stage, made_up = with_constants(stage, source)
     output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)

@@ -16,10 +16,9 @@ from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
+from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Trace, Unit, binding_text
 from relax_explorer.core.session.builds import Build, KernelTrace, RecordedSession, pipeline_of
 from relax_explorer.core.session.compiled import Compiled
-from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import NEW, OWN

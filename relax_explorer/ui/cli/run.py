@@ -25,9 +25,8 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.core.session.builds import concerning
-from relax_explorer.core.session.call_program import CallProgram, call_program
+from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
-from relax_explorer.core.session.named_calls import NamedCall, read_calls
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session

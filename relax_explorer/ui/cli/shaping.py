@@ -14,7 +14,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.notations import CONTRACTS, HOLDS, RELATIONS, is_contract
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
+from relax_explorer.core.session.run_log import Costs, Site, Spent, check_costs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.given import LengthNames, read_conditions

@@ -11,7 +11,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import Costs
+from relax_explorer.core.session.run_log import Costs
 from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.tui.controls import Controls

@@ -52,7 +52,7 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
     build = open_build(path)
     if source is None:
         return build, f"its script applies {build.written}; :passes file runs that" if build.written else ""
-    from relax_explorer.core.session.made import with_constants
+    from relax_explorer.core.session.inputs import with_constants
 
     found, notes = [], []
     for stage in build.stages:

@@ -369,7 +369,7 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
 
 def first_text(path: str) -> str:
     """The text of a file, or of the first stage in a folder. Empty if it can't be read: its reader will tell why."""
-    from relax_explorer.core.session.addresses import address
+    from relax_explorer.core.session.folders import address
     from relax_explorer.core.syntax.load import read_text
 
     place, _ = address(path)
