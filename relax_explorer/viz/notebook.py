@@ -22,8 +22,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.debug_text import binding_text
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.pygmented import code_pieces
 from relax_explorer.viz.report import asset, pieces_html, pipeline_table, safe, step_text, table_row
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
@@ -111,7 +111,7 @@ def _difference(diff: ModuleDiff) -> Iterator[str]:
     for line in islice(lines(diff), MOST_ROWS):
         shown += line.kind != "same" and not (line.is_old and line.kind in ("changed", "type"))
         classes = {"-": "removed", "+": "added"}.get(line.glyph, "")
-        cells = (("glyph", escape(line.glyph)), ("line", pieces_html(highlight(visible(line.text)))))
+        cells = (("glyph", escape(line.glyph)), ("line", pieces_html(code_pieces(visible(line.text)))))
         yield table_row(*cells, classes=classes)
     yield "</table></div>"
     yield from _hidden(total - shown, total, "changes", "relax_explorer.viz.table_diff.lines(diff)")
