@@ -32,7 +32,7 @@ class LazyLines(LazyRows[T]):
         return self._count
 
     def row(self, number: int) -> T:
-        """A line, which is not kept."""
+        """A line, made anew at each request."""
         if not -self._count <= number < self._count:
             raise IndexError(number)
         return self._make(number % self._count)

@@ -309,7 +309,7 @@ def test_a_shadow_that_does_not_fit_into_memory_stops_nothing(monkeypatch: pytes
     def full(*args: object) -> object:
         raise MemoryError
 
-    monkeypatch.setattr(Shadows, "maker", full)
+    monkeypatch.setattr(Shadows, "machine_factory", full)
     found = two(decoder(2), build(decoder(2), "LegalizeOps").stages[-1].text, s=5)
     assert found.failed is None
     judgement = found.attempts[-1].judgement

@@ -16,7 +16,14 @@ from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.passes.record import Record
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.pairing import Pairing, base_name, common_run, head_of, increasing, name_of
+from relax_explorer.core.session.binding_matches import (
+    Matching,
+    base_name,
+    common_run,
+    head_of,
+    increasing,
+    name_of,
+)
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.dialects import NEW
@@ -239,12 +246,12 @@ def align(
 def _aligned(
     old: Sequence[e.Binding], new: Sequence[e.Binding], params: dict[e.Var, e.Var]
 ) -> tuple[list[Pair], _Kinds]:
-    pairing = Pairing(old, new, params)
-    match = pairing.match
+    matching = Matching(old, new, params)
+    match = matching.match
     in_order = increasing(match)
     pairs: list[Pair] = []
     back = {j: i for i, j in match.items()}
-    kinds = _Kinds(pairing, params)
+    kinds = _Kinds(matching, params)
     position = 0
     for j in range(len(new)):
         i = back.get(j)
@@ -259,7 +266,7 @@ def _aligned(
         else:
             kind = kinds.of(old[i], new[j])
             moved = kind in ("same", "renamed") and i not in in_order
-            pairs.append(Pair("moved" if moved else kind, i, j, i in pairing.exact))
+            pairs.append(Pair("moved" if moved else kind, i, j, i in matching.exact))
     pairs += [Pair("removed", i, None) for i in range(position, len(old)) if i not in match]
     return pairs, kinds
 
@@ -267,11 +274,11 @@ def _aligned(
 class _Kinds:
     """Classifies matched bindings."""
 
-    def __init__(self, pairing: Pairing, params: Mapping[e.Var, e.Var]) -> None:
-        self._text = pairing.texts.of
+    def __init__(self, matching: Matching, params: Mapping[e.Var, e.Var]) -> None:
+        self._text = matching.texts.of
         self._variables: dict[e.Var, e.Var | None] = dict(params)  # from new variables to old ones
-        for i, j in pairing.match.items():
-            a, b = pairing.old[i], pairing.new[j]
+        for i, j in matching.match.items():
+            a, b = matching.old[i], matching.new[j]
             if b.var is not None:
                 self._variables[b.var] = a.var
             if type(a.value) is type(b.value) is e.Function:

@@ -49,7 +49,7 @@ Predicate = Callable[[Stage], str]
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The test of a stage: why it fails (empty if it does not), and what decided on the sample that told most."""
+    """The test of a stage: why it fails (empty if it holds), and what decided on the sample with the weightiest judgement."""
 
     reason: str
     judgement: Judgement | None = None
@@ -211,7 +211,7 @@ _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes ap
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its
-    results, on the sample that told most; `worst` is the distance of a result there that is out of the bound.
+    results, on the sample with the weightiest judgement; `worst` is the distance of a result there that is out of the bound.
     """
 
     number: int

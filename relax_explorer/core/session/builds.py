@@ -329,7 +329,7 @@ class RecordedSession(Session):
             return Snapshot(
                 number, stage.made_by, IRModule({}), True, found, text=text, recorded_as=stage.number
             )
-        if before is not None and before.given is given:  # the same text
+        if before is not None and before.as_read is given:  # the same text
             return Snapshot(
                 number,
                 stage.made_by,
@@ -337,14 +337,14 @@ class RecordedSession(Session):
                 False,
                 before.problems,
                 recorded_as=stage.number,
-                given=given,
+                as_read=given,
             )
         result = checked(given, self.profile)
         is_changed = before is None or bool(before.text) or not structural_equal(before.module, result.module)
         module = result.module if is_changed or before is None else before.module
         found = self._lenient(result.problems)
         return Snapshot(
-            number, stage.made_by, module, is_changed, found, recorded_as=stage.number, given=given
+            number, stage.made_by, module, is_changed, found, recorded_as=stage.number, as_read=given
         )
 
     def _lenient(self, found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -33,7 +33,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, cut
 from relax_explorer.core.session.call_inputs import is_file
 from relax_explorer.core.session.difference import leaves_of
-from relax_explorer.core.session.inputs import Maker, named_source
+from relax_explorer.core.session.inputs import Generator, named_source
 from relax_explorer.core.session.naming import FieldNames, field_names
 from relax_explorer.core.source import Source, Span, with_line_feeds
 from relax_explorer.core.syntax.python_tree import python_tree
@@ -84,7 +84,7 @@ class Arguments:
     ) -> Value:
         """The value of an argument of a function of the module, or of a packed one; `known` are results. Raises Failure."""
         with _at(call):
-            return self._value(call, node, fn, number, _Known(known))
+            return self._value(call, node, fn, number, _NamedResults(known))
 
     def check(self, call: NamedCall, node: ast.expr) -> None:
         """Raise Failure for an argument that no results can give a value."""
@@ -99,13 +99,13 @@ class Arguments:
             raise Failure(Diagnostic(codes.UNKNOWN_PACKED, text, help=packed.hint(call.function)))
 
     def _value(
-        self, call: NamedCall, node: ast.expr, fn: e.Function | None, number: int, known: _Known
+        self, call: NamedCall, node: ast.expr, fn: e.Function | None, number: int, known: _NamedResults
     ) -> Value:
         info = fn.params[number].struct_info if fn is not None else None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if fn is None:
                 raise _refused(call, "a source of values needs a parameter of a function of the module")
-            return self._made(node.value, call, fn, number)
+            return self._from_source(node.value, call, fn, number)
         if _is_shape(node):
             return Shape(_length(call, _element(arg, known)) for arg in _leaves(node))
         elements = _element(node, known)
@@ -116,11 +116,11 @@ class Arguments:
         except Failure as failure:
             raise _refused(call, failure.diagnostics[0].message) from None
 
-    def _made(self, source: str, call: NamedCall, fn: e.Function, number: int) -> Value:
-        """The value of a source: a file, or what a maker fills."""
+    def _from_source(self, source: str, call: NamedCall, fn: e.Function, number: int) -> Value:
+        """The value of a source: a file, or what a builder fills."""
         param, path = fn.params[number], self._path(source)
         if not is_file(path):
-            return Maker({}, self.most, "write the elements, [[1, 2], [3, 4]], or give a .npy file").make(
+            return Generator({}, self.most, "write the elements, [[1, 2], [3, 4]], or give a .npy file").make(
                 param.struct_info or s.OBJECT, source, param, number
             )
         names = self.names.get(call.function) or field_names(fn, self.module)
@@ -135,7 +135,7 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _NamedResults:
     """The results that expressions may name."""
 
     values: Mapping[str, Value]
@@ -145,7 +145,7 @@ class _Known:
         return self.values.get(name, _NUMBERS.get(name))
 
 
-def _element(node: ast.expr, known: _Known) -> Value:
+def _element(node: ast.expr, known: _NamedResults) -> Value:
     """The value of an expression, or a list of them."""
     if isinstance(node, ast.List):
         return [_element(part, known) for part in node.elts]
@@ -342,9 +342,9 @@ def call_program(
 
     Files are looked for in `folder` first. `names` are those that a build tells for the fields of tuple parameters, by function.
     """
-    maker = _Maker(module, Arguments(module, most, folder, names or {}), private)
+    builder = _ProgramBuilder(module, Arguments(module, most, folder, names or {}), private)
     for call in calls:
-        maker.add(call)
+        builder.add(call)
     name = NAME
     while name in module.functions:
         name += "_"
@@ -352,17 +352,17 @@ def call_program(
         file,
         tuple(calls),
         name,
-        maker.function(name),
-        tuple(maker.inputs.values()),
-        tuple(maker.labels),
-        maker.named,
-        tuple(maker.params),
-        tuple(maker.arguments.remarks),
+        builder.function(name),
+        tuple(builder.inputs.values()),
+        tuple(builder.labels),
+        builder.named,
+        tuple(builder.params),
+        tuple(builder.arguments.remarks),
     )
 
 
 @dataclass(slots=True)
-class _Maker:
+class _ProgramBuilder:
     """Turns calls into bindings one by one."""
 
     module: IRModule

@@ -85,11 +85,11 @@ class Trial:
 
 
 Told = Callable[[str, int, int], None]
-"""Hears of long work before each part: what it is, its number, and how many there are."""
+"""A listener that is called before each part of long work: with what it is, its number, and how many there are."""
 
 
 def untold(what: str, number: int, total: int) -> None:
-    """Nobody listens."""
+    """A listener that does nothing."""
 
 
 def compare(

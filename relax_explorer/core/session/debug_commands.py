@@ -41,12 +41,12 @@ def set_point(is_temporary: bool) -> Run:
     def run(session: DebugSession, text: str) -> Answer:
         place = session.places.breakpoint(text)
         place.is_temporary = is_temporary
-        return _told(session, session.debugger.add(place))
+        return _breakpoint_answer(session, session.debugger.add(place))
 
     return run
 
 
-def _told(session: DebugSession, point: Breakpoint) -> Answer:
+def _breakpoint_answer(session: DebugSession, point: Breakpoint) -> Answer:
     return Answer("breakpoint", {"breakpoint": point, "hits": session.debugger.hits_of(point)})
 
 
@@ -56,7 +56,7 @@ def condition_(session: DebugSession, text: str) -> Answer:
     point = _breakpoint(session, number)
     session.places.condition(point, rest.strip().removeprefix("if ").strip())
     session.debugger.look_back()
-    return _told(session, point)
+    return _breakpoint_answer(session, point)
 
 
 def ignore(session: DebugSession, text: str) -> Answer:

@@ -54,7 +54,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 
 
 @dataclass(slots=True)
-class Maker:
+class Generator:
     """Makes values of known lengths. `most` is the remaining number of bytes, `hint` tells how to give a length."""
 
     dims: dict[p.PrimVar, int]
@@ -71,7 +71,7 @@ class Maker:
                 return Shape([DEFAULT_LENGTH] * max(info.ndim, 0))
             return Shape(self._length(dim, param) for dim in info.values)
         if isinstance(info, s.PrimStructInfo):
-            known = self._known(info.value)
+            known = self._evaluated(info.value)
             return known if known is not None else scalar(source, info, param)
         if isinstance(info, s.TensorStructInfo):
             return self._tensor(info, source, param, number)
@@ -81,7 +81,7 @@ class Maker:
             param,
         )
 
-    def _known(self, value: p.PrimExpr | None) -> Any:
+    def _evaluated(self, value: p.PrimExpr | None) -> Any:
         try:
             return None if value is None else evaluate(value, self.dims)
         except Undefined:
@@ -199,7 +199,7 @@ def with_constants(stage: Stage, source: str) -> tuple[Stage, str]:
     if not constants:
         return stage, ""
     infos = _infos(checked(module).module)
-    maker = Maker({}, INPUT_LIMIT)
+    generator = Generator({}, INPUT_LIMIT)
     data = {}
     for number, (key, constant) in enumerate(constants.items()):
         found = infos.get(key, [])
@@ -207,7 +207,9 @@ def with_constants(stage: Stage, source: str) -> tuple[Stage, str]:
             raise _unknown(constant, found)
         info = found[0]
         named = _NUMBER.search(key)
-        value = maker.make(info, source, e.Var(key, info, constant.span), int(named[1]) if named else number)
+        value = generator.make(
+            info, source, e.Var(key, info, constant.span), int(named[1]) if named else number
+        )
         value.setflags(write=False)
         data[key] = e.Constant(value, s.constant_info(value), "", constant.span)
     note = ", ".join([f"{key.rpartition('.')[2]} {data[key].struct_info}" for key in data])
@@ -232,19 +234,19 @@ def _infos(module: IRModule) -> dict[str, list[s.TensorStructInfo]]:
     for fn in module.relax_functions.values():
         values = {b.var: b.value for b in bindings(fn) if type(b.value) in (e.Constant, e.Tuple)}
         for binding in bindings(fn):
-            todo = list(_said(module, binding))
+            todo = list(_demands(module, binding))
             while todo:
                 info, expr = todo.pop()
                 expr = values.get(expr, expr) if isinstance(expr, e.Var) else expr
                 if isinstance(info, s.TupleStructInfo) and type(expr) is e.Tuple:
                     todo += zip(info.fields, expr.fields, strict=False)
-                elif type(expr) is e.Constant and arguments.is_missing(expr) and _is_known(info):
+                elif type(expr) is e.Constant and arguments.is_missing(expr) and _is_static(info):
                     known = found.setdefault(expr.key, [])
                     known += [info] if info not in known else []
     return found
 
 
-def _said(module: IRModule, binding: e.Binding) -> Iterator[tuple[s.StructInfo, e.Expr]]:
+def _demands(module: IRModule, binding: e.Binding) -> Iterator[tuple[s.StructInfo, e.Expr]]:
     """The StructInfo that a binding demands of parts of its value."""
     value = binding.value
     if type(value) is not e.Call:
@@ -271,7 +273,7 @@ def _params(module: IRModule, name: str) -> Sequence[s.StructInfo]:
     return [param.struct_info or s.OBJECT for param in fn.params] if type(fn) is e.Function else ()
 
 
-def _is_known(info: s.StructInfo) -> TypeGuard[s.TensorStructInfo]:
+def _is_static(info: s.StructInfo) -> TypeGuard[s.TensorStructInfo]:
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
         return False
     return all(isinstance(dim, p.IntImm) for dim in info.dims)
@@ -333,24 +335,24 @@ _DECIMAL = re.compile(r"[0-9]{1,18}")
 def make_inputs(
     fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
 ) -> list[Any]:
-    """The values of `made_inputs`, without its note."""
-    return made_inputs(fn, given, shape, default)[0]
+    """The values of `generated_inputs`, without its note."""
+    return generated_inputs(fn, given, shape, default)[0]
 
 
 def free_lengths(
     fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int], names: FieldNames | None = None
 ) -> list[str]:
-    """The shape variables whose lengths neither `shape` nor the given values fix. Raises Failure like `made_inputs`.
+    """The shape variables whose lengths neither `shape` nor the given values fix. Raises Failure like `generated_inputs`.
 
     Of files only the headers are read.
     """
     names = field_names(fn) if names is None else names
-    known = _known(fn, given, INPUT_LIMIT, names, _outlines)[0]
+    known = _fixed_values(fn, given, INPUT_LIMIT, names, _outlines)[0]
     dims = _dims(fn, known, shape)
     return list(dict.fromkeys(var.name for var in _variables(fn) if var not in dims))
 
 
-def made_inputs(
+def generated_inputs(
     fn: e.Function,
     given: Mapping[str, str],
     shape: Mapping[str, int] | None = None,
@@ -365,22 +367,26 @@ def made_inputs(
     of the fields of tuple parameters; by default those that the function tells.
     """
     sources = _sources(fn, given)
-    known, most = _known(fn, given, most, field_names(fn) if names is None else names)
+    known, most = _fixed_values(fn, given, most, field_names(fn) if names is None else names)
     dims = _dims(fn, known, shape or {})
     lengths = [f"{var.name} = {DEFAULT_LENGTH}" for var in _variables(fn) if var not in dims]
     for var in _variables(fn):
         dims.setdefault(var, DEFAULT_LENGTH)
-    said = sources.keys() | known.keys()
-    unsaid = [param.name for n, param in enumerate(fn.params) if _is_made(param) and n not in said]
-    maker = Maker(dims, most)
+    chosen = sources.keys() | known.keys()
+    chosen_by_default = [
+        param.name for n, param in enumerate(fn.params) if _is_generated(param) and n not in chosen
+    ]
+    generator = Generator(dims, most)
     values = [
         known[n]
         if n in known
-        else maker.make(param.struct_info or s.OBJECT, sources.get(n, default), param, n)
+        else generator.make(param.struct_info or s.OBJECT, sources.get(n, default), param, n)
         for n, param in enumerate(fn.params)
     ]
-    lengths += [f"{p.AnyDim()} = {DEFAULT_LENGTH}"] if maker.is_unnamed else []
-    return values, ", ".join([*lengths, *([f"{' '.join(unsaid)} by {default}"] if unsaid else [])])
+    lengths += [f"{p.AnyDim()} = {DEFAULT_LENGTH}"] if generator.is_unnamed else []
+    return values, ", ".join(
+        [*lengths, *([f"{' '.join(chosen_by_default)} by {default}"] if chosen_by_default else [])]
+    )
 
 
 def call_values(
@@ -390,11 +396,11 @@ def call_values(
     remarks = file_remarks(fn, call, names)
     if call.whole:
         return from_file(fn, call.whole, most, names), "; ".join(remarks)
-    values, note = made_inputs(fn, call.sources, call.shape, most=most, names=names)
+    values, note = generated_inputs(fn, call.sources, call.shape, most=most, names=names)
     return values, "; ".join([*([note] if note else []), *remarks])
 
 
-def _known(
+def _fixed_values(
     fn: e.Function, given: Mapping[str, str], most: int, names: FieldNames, read: _Reader | None = None
 ) -> tuple[dict[int, Any], int]:
     """The given values that fix lengths, by parameter number, and the bytes that are left for others."""
@@ -439,7 +445,7 @@ def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
     return sources
 
 
-def _is_made(param: e.Var) -> bool:
+def _is_generated(param: e.Var) -> bool:
     """True if a parameter needs made-up numbers. Shapes and scalars that are lengths follow from the lengths."""
     info = param.struct_info
     return not isinstance(info, s.ShapeStructInfo) and not (
@@ -503,7 +509,7 @@ def _from_source(
 def _rest(fn: e.Function, given: Mapping[str, str], file: Weights, names: FieldNames) -> Naming:
     """The entries for all parameters that no source is given for; lengths follow from others."""
     sources = _sources(fn, given)
-    numbers = [n for n, param in enumerate(fn.params) if n not in sources and _is_made(param)]
+    numbers = [n for n, param in enumerate(fn.params) if n not in sources and _is_generated(param)]
     return name_entries(fn, slots_of(fn, numbers, names), file, False)
 
 

@@ -38,7 +38,14 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
-from relax_explorer.core.session.recording import Production, Recording, differing, is_same, maker, recorded
+from relax_explorer.core.session.recording import (
+    Production,
+    Recording,
+    differing,
+    is_same,
+    machine_factory,
+    recorded,
+)
 from relax_explorer.core.session.samples import SampleRun
 from relax_explorer.core.session.shadows import (
     ALLOWANCE,
@@ -396,7 +403,10 @@ class Judge:
         shadow = self.shadows.of(a.module, a.function)
         if isinstance(shadow, NoShadow):
             return False
-        make, values = self.shadows.maker(shadow, a.function, a.program), wide_value(tuple(a.values))
+        make, values = (
+            self.shadows.machine_factory(shadow, a.function, a.program),
+            wide_value(tuple(a.values)),
+        )
         first = None if traced is None else traced.parted
         if traced is not None and first is not None:
             item, other = first
@@ -477,7 +487,7 @@ class Judge:
     def _rounded_runs(self, a: Ran, unit: float) -> list[Results]:
         known = self._rounded
         if known is None or known[0] is not a.values or known[1] is not a.module or known[2] != unit:
-            make = maker(a.module, a.function, self._cache, self._interrupt, a.program)
+            make = machine_factory(a.module, a.function, self._cache, self._interrupt, a.program)
             known = self._rounded = a.values, a.module, unit, rounded_runs(make, a.values, unit)
         return known[3]
 
@@ -496,7 +506,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """What two runs are to each other: why they differ (empty if they do not), the distances of their results, and what decided.
+    """The comparison of two runs: why they differ (empty if they do not), the distances of their results, and what decided.
 
     Without a judgement, no rounding can explain the reason. `traced` are the recorded runs in float64, if there are any.
     """

@@ -159,7 +159,7 @@ class Plan:
         return Plan(self.entries[:number]).result(held)
 
     def remarks(self, held: Collection[Property]) -> list[tuple[int, Diagnostic]]:
-        """What the order lacks, each with the number of its step. `held` are the properties of the input."""
+        """What the order lacks, each with the number of its step. `holding` are the properties of the input."""
         on = [number for number, entry in enumerate(self.entries) if entry.is_on]
         return [(on[place], problem) for place, problem in unmet(self.steps, held)]
 
@@ -273,7 +273,7 @@ class Session(Shown):
         return snapshot
 
     def _forget_facts(self, kept: Mapping[str, object]) -> None:
-        """Drop what passes derived about the functions of the last stage that are not among `kept`. Views derive it again."""
+        """Drop what passes derived about the functions of the last stage that are not among `remaining`. Views derive it again."""
         for name, fn in self.stages[-1].module.relax_functions.items():
             if kept.get(name) is not fn:
                 forget(fn)

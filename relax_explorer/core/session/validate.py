@@ -44,7 +44,7 @@ _KEPT = 1 << 30
 class _OfSample:
     """What is known on one sample: the run of the first stage, the runs of programs by number, and their judgements."""
 
-    given: SampleRun
+    inputs: SampleRun
     first: Ran
     judge: Judge
     runs: dict[int, Recording] = field(default_factory=dict)
@@ -69,13 +69,13 @@ class AgainstFirst:
         self._samples: dict[Sample, _OfSample] = {}
 
     def weighed(self, stage: Stage, sample: Sample) -> tuple[Weighed, Recording]:
-        """What a stage is to the first one on a sample, and its run."""
+        """How the results of a stage compare with those of the first stage on a sample, and its run."""
         known = self._of(sample)
         run = self.run(stage, sample)
         for other, weighed in known.weighed:
             if _is_same_run(other, run):
                 return weighed, run
-        ran = ran_of(known.given, stage.module, run)
+        ran = ran_of(known.inputs, stage.module, run)
         weighed = weigh(known.judge, known.first, ran, self.tolerance)
         known.weighed.append((run, weighed))
         return weighed, run
@@ -83,14 +83,14 @@ class AgainstFirst:
     def run(self, stage: Stage, sample: Sample) -> Recording:
         """The run of a stage on a sample."""
         known = self._of(sample)
-        number = self._number(stage.module, known.given)
+        number = self._number(stage.module, known.inputs)
         if number not in known.runs:
-            known.runs[number] = known.given.finished(stage.module, self._cache, self._interrupt)
+            known.runs[number] = known.inputs.finished(stage.module, self._cache, self._interrupt)
         return known.runs[number]
 
     def program(self, sample: Sample) -> CallProgram | None:
         """The calls of a file that a sample makes."""
-        return self._of(sample).given.program
+        return self._of(sample).inputs.program
 
     def first_run(self, sample: Sample) -> Recording:
         """The run of the first stage."""

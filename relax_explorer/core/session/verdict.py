@@ -14,6 +14,7 @@ from relax_explorer.core.exec.values import UNKNOWN, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.align import binding_text
+from relax_explorer.core.session.binding_matches import base_name
 from relax_explorer.core.session.counterparts import Match
 from relax_explorer.core.session.difference import (
     Delta,
@@ -24,7 +25,6 @@ from relax_explorer.core.session.difference import (
     leaves_of,
     scale_of,
 )
-from relax_explorer.core.session.pairing import base_name
 from relax_explorer.core.session.recording import Production, Recording, differing
 
 # -- judgement -------------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ class Verdict:
 
     @property
     def equal(self) -> bool:
-        """True if the programs cannot be told apart by this sample."""
+        """True if this sample shows no difference between the programs."""
         return not self.reason
 
     @property

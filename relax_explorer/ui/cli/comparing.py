@@ -26,7 +26,7 @@ from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.inputs import file_remarks
-from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
@@ -45,7 +45,7 @@ from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environ
 from relax_explorer.viz.workers import Workers
 
 Choice = tuple[tuple[str, ...], tuple[str, ...], int | None, float]
-"""What the options say of inputs: sources, lengths, the number of samples, GiB."""
+"""The options of inputs: sources, lengths, the number of samples, GiB."""
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
 
@@ -83,7 +83,7 @@ def build_of(
 ) -> tuple[Build, tuple[Skipped, ...]]:
     """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile.
 
-    Stages of which the function can't be read are left out, which is told.
+    Stages of which the function can't be read are left out, with a remark.
     """
     build, name = build_and_stage(text, passes, profile)
     build, skipped = readable(build if name is None else part(build, name), func or "")
@@ -139,7 +139,7 @@ def samples(
     call = inputs_given(sources, shape)
     if call.whole and count is not None:
         raise click.UsageError("--samples has no effect with a file of all inputs: its arrays are fixed")
-    names = told_by(modules_before(stage, earlier), function)
+    names = names_from(modules_before(stage, earlier), function)
     for remark in file_remarks(function_of(stage.module, function), call, names):
         output.say(remark, err=True)
     return samples_of(stage.module, function, count, call.sources, call.shape, most, names)
@@ -158,7 +158,7 @@ def function_and_samples(
         raise click.UsageError(text)
     found = run.read(calls)
     names = {
-        call.function: told_by(modules_before(stage, earlier), call.function)
+        call.function: names_from(modules_before(stage, earlier), call.function)
         for call in found
         if "." not in call.function
     }

@@ -178,14 +178,14 @@ def _state(attempt: Attempt, notes: _Notes) -> str:
     """Whether a stage holds, with a note if more than the bound was asked."""
     judgement = attempt.judgement
     if attempt.reason:
-        return f"FAILS, {visible(attempt.reason, 300)}{_told(judgement)}"
+        return f"FAILS, {visible(attempt.reason, 300)}{_decision(judgement)}"
     text = "" if judgement is None else judgement_text(judgement, attempt.worst)
     word = judgement_word(judgement, attempt.worst is None)
     return " ".join(part for part in ("holds," if word else "holds", word, notes.mark(text)) if part)
 
 
-def _told(judgement: Judgement | None) -> str:
-    """What decided that there is a fault, behind the reason."""
+def _decision(judgement: Judgement | None) -> str:
+    """What decided that there is a fault: the end of a reason."""
     by_rounding = judgement is not None and judgement.by in (Decider.SHADOW, Decider.RANDOM)
     return f": {judgement_text(judgement)}" if judgement is not None and by_rounding else ""
 
@@ -287,7 +287,7 @@ def _table(rows: Sequence[Row], samples: int, notes: _Notes) -> Iterator[str]:
 
 def _why(cell: Cell) -> str:
     """Why a cell differs: the message of a stop, or what decided."""
-    return f": {visible(cell.stopped, 200)}" if cell.stopped else _told(cell.judgement)
+    return f": {visible(cell.stopped, 200)}" if cell.stopped else _decision(cell.judgement)
 
 
 def _cell(cell: Cell, notes: _Notes) -> str:

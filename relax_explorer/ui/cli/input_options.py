@@ -1,4 +1,4 @@
-"""What `--input`, `--shape` and `--packed` say of a run: values, lengths, and Python files that the user trusts."""
+"""The options `--input`, `--shape` and `--packed`: values, lengths, and Python files that the user trusts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 def inputs_given(sources: tuple[str, ...], shape: tuple[str, ...], function: str = "") -> CallInputs:
-    """What both options say of a call."""
+    """The inputs of a call that both options give."""
     call = CallInputs(function, sources_by_name(sources), lengths_given(shape))
     if call.whole and shape:
         raise click.UsageError(

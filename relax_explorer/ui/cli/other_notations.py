@@ -75,7 +75,7 @@ def _position(solving: Solving, position: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ContractOptions:
     """What the command line asks for."""
 
     desugared: bool = False
@@ -94,10 +94,10 @@ class Wanted:
         return asked if self.copy is None else [*asked, "copy"]
 
 
-OPTIONS = ", ".join(f"--{option.name.replace('_', '-')}" for option in fields(Wanted))
+OPTIONS = ", ".join(f"--{option.name.replace('_', '-')}" for option in fields(ContractOptions))
 
 
-def contracts(path: str, wanted: Wanted) -> Result:
+def contracts(path: str, wanted: ContractOptions) -> Result:
     """What is known of a program with contracts; 1 if a contract is broken."""
     if len(wanted.forms) > 1 or (wanted.forms and output.is_json()):
         names = ", ".join(f"--{name}" for name in FORMS)

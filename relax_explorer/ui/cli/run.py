@@ -26,7 +26,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
-from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
+from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
@@ -37,7 +37,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.opening import session_to_run, short_input, told_names, typed
+from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
 from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_row
 from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
@@ -84,7 +84,7 @@ def calls_in(
     functions = module.relax_functions.keys() & session.stages[0].module.functions.keys()
     output.report(of_the_run(session.stages[0], sorted(functions & {call.function for call in calls})))
     functions_called = dict.fromkeys(call.function for call in calls if "." not in call.function)
-    names = {name: told_names(session, name) for name in functions_called}
+    names = {name: names_of_fields(session, name) for name in functions_called}
     folder = "" if path == "-" else os.path.dirname(path)
     program = call_program(module, calls, path, folder, most, names, private)
     for remark in program.remarks:  # how entries of files were found
@@ -315,7 +315,7 @@ def _result_rows(results: _Results, is_named: bool) -> list[dict[str, object]]:
 
 
 Choice = tuple[str | None, tuple[str, ...], tuple[str, ...], float]
-"""What the options say of a call: the function, sources, lengths, GiB."""
+"""The options of a call: the function, sources, lengths, GiB."""
 
 
 def started(
@@ -339,7 +339,7 @@ def started(
         contracts, _ = read_contract(read_text(path), path)
         return Start(at.module, name, run_inputs(function_of_inputs(contracts), sources, shape, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
-    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, told_names(session, name)))
+    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, names_of_fields(session, name)))
 
 
 def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
@@ -418,7 +418,7 @@ def run_inputs(
         output.say(remark, err=True)
     if call.whole:
         return from_file(fn, call.whole, most, names)
-    values, made_up = made_inputs(fn, call.sources, call.shape, most=most, names=names)
+    values, made_up = generated_inputs(fn, call.sources, call.shape, most=most, names=names)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values

@@ -146,12 +146,12 @@ class Asked:
 
 @dataclass(slots=True)
 class Walk:
-    """A run in steps, and what was seen on the way. `found` is the maker of a NaN or an infinity at which it stopped."""
+    """A run in steps, and what was seen on the way. `blame` is the maker of a NaN or an infinity at which it stopped."""
 
     debugger: Debugger
     asked: Asked
     is_stopped: bool = False
-    found: Blame | None = None
+    blame: Blame | None = None
     watches: list[_Watch] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -208,47 +208,47 @@ def _content(value: Any) -> bytes:
 def walk(debugger: Debugger, asked: Asked) -> Walk:
     """Run a debugger to its end or stop. The trace is also written if the program traps."""
     function = debugger.frame.name
-    made = Walk(debugger, asked)
-    made.watches = [_Watch(watched(text, debugger, function)) for text in asked.watch]
+    walked = Walk(debugger, asked)
+    walked.watches = [_Watch(watched(text, debugger, function)) for text in asked.watch]
     place = None if asked.break_ in (None, "nan") else asked.break_
     breakpoint = breakpoint_at(place, debugger, function) if place is not None else None
     rows: list[str] = []
     try:
         with compiling(debugger.machine.kernels):
-            _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
+            _walk(walked, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
     except Failure:
-        output.say_lines(made.shapes)
+        output.say_lines(walked.shapes)
         raise
     finally:
         if asked.trace is not None:
             output.write("\n".join(rows) + "\n", asked.trace)
     if debugger.done:
-        output.say_lines(made.shapes)
-    return made
+        output.say_lines(walked.shapes)
+    return walked
 
 
-def _walk(made: Walk, breakpoint: Breakpoint | None, detective: Breakpoint | None, rows: list[str]) -> None:
-    debugger = made.debugger
-    if NAN in made.asked.kinds:
-        made.found = given_wrong(debugger)
+def _walk(walked: Walk, breakpoint: Breakpoint | None, detective: Breakpoint | None, rows: list[str]) -> None:
+    debugger = walked.debugger
+    if NAN in walked.asked.kinds:
+        walked.blame = given_wrong(debugger)
     event = debugger.event
-    made.look(event)
+    walked.look(event)
     is_first = True
-    while not is_first or made.found is None:
+    while not is_first or walked.blame is None:
         if breakpoint is not None and breakpoint.hit(event, debugger.frame):
             break
         if not is_first and detective is not None and detective.hit(event, debugger.frame):
-            made.found = blame(debugger, kinds=made.asked.kinds)
+            walked.blame = blame(debugger, kinds=walked.asked.kinds)
             break
         if debugger.done:
             return
         last, is_first = time.perf_counter(), False
         event = debugger.step()
         elapsed = (time.perf_counter() - last) * 1000
-        if made.asked.trace is not None:
+        if walked.asked.trace is not None:
             rows.append(visible_json(output.plain(row(debugger, event, elapsed))))
-        made.look(event)
-    made.is_stopped = True
+        walked.look(event)
+    walked.is_stopped = True
 
 
 def _change(debugger: Debugger, event: Event, watch: _Watch) -> dict[str, Any]:
@@ -282,9 +282,9 @@ def stopped(walked: Walk, program: CallProgram | None, status: int) -> Result:
         **({"call": call} if call else {}),
     }
     where = f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}"
-    if walked.found is not None:
-        stop["maker"] = blame_data(walked.found)
-        lines = blame_lines(walked.found)
+    if walked.blame is not None:
+        stop["maker"] = blame_data(walked.blame)
+        lines = blame_lines(walked.blame)
     else:
         values = {name: short_value(value, 90) for name, value in frame.values.items()}
         stop["values"] = values

@@ -24,7 +24,7 @@ from relax_explorer.core.shapes.why import what_if, why
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.opening import chosen, typed
-from relax_explorer.ui.cli.other_notations import OPTIONS, Wanted, contracts
+from relax_explorer.ui.cli.other_notations import OPTIONS, ContractOptions, contracts
 from relax_explorer.ui.cli.output import Remark, Result, columns, counted
 from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
@@ -42,7 +42,7 @@ def shapes(
     trace: bool, at: int | None, calls: str | None,
 ) -> Result:  # fmt: skip
     """The checks of a stage; for a file with contracts, what is known of its values."""
-    wanted = Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
+    wanted = ContractOptions(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
         _refuse(func, typed(passes), stage, proved, given, why, what_if, run, input_, shape, calls)
         register_files(packed)
@@ -81,11 +81,11 @@ def _refuse(*given: object) -> None:
         raise click.UsageError(f"a file with contracts takes {OPTIONS}, --packed and --format only")
 
 
-def _require_a_module(input: str, wanted: Wanted) -> None:
+def _require_a_module(input: str, wanted: ContractOptions) -> None:
     """Raise UsageError for a program of Relay, and for options that only files with contracts take."""
     if input.endswith(RELATIONS):
         raise click.UsageError(f"{input} is {HOLDS[RELATIONS]}; `relax-explorer relations` solves its types")
-    if wanted != Wanted():
+    if wanted != ContractOptions():
         raise click.UsageError(f"{OPTIONS} are for files with contracts, *{CONTRACTS}")
 
 
@@ -153,7 +153,7 @@ def _lines(
             parts = ", ".join([counted(number, noun) for number, noun in counts if number])
             yield f"  at each call from outside: {parts}{_spent(entry[0], costs)}"
         for check in rows:
-            if is_all or _is_told(check):
+            if is_all or _is_listed(check):
                 yield from _check_lines(check, costs)
     if costs is not None:
         yield from _site_lines(costs, costs.sites(checks))
@@ -193,7 +193,7 @@ def _site_lines(costs: Costs, sites: Sequence[Site]) -> Iterator[str]:
     yield from [f"  {row}" for row in rows]
 
 
-def _is_told(check: ShapeCheck) -> bool:
+def _is_listed(check: ShapeCheck) -> bool:
     """True for a check that stands in the short list: not proved, and not of an entry."""
     return check.answer is Answer.NO or (check.answer is Answer.UNKNOWN and check.kind != PARAMETERS)
 
