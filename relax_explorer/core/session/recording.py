@@ -287,11 +287,11 @@ class _Recorder:
         frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         if self.program is not None and len(machine.frames) == 1 and binding is not None:
             self.call = self.program.number(binding)
-        held = stateful_operands(frame, binding)
+        stateful = stateful_operands(frame, binding)
         reads = self._reads(binding.value) if binding is not None else ()
         reads = tuple(
             dict.fromkeys(
-                [*reads, *[self.written[item.value] for item in held if item.value in self.written]]
+                [*reads, *[self.written[item.value] for item in stateful if item.value in self.written]]
             )
         )
         recording.last, recording.last_reads = binding, reads
@@ -308,7 +308,7 @@ class _Recorder:
             self._leave(frame, event)
         elif event.kind == "bind" and event.binding is not None:
             taken = reads if event.binding is binding else self._reads(event.binding.value)
-            changed = [item for item in held if item.is_changed()]
+            changed = [item for item in stateful if item.is_changed()]
             taken = self._changed(event, taken, [item for item in changed if item.value is not event.value])
             self._bound(event, taken, places)
             for item in changed:  # what a binding returns is recorded as its result

@@ -37,7 +37,7 @@ from relax_explorer.core.session.verdict import Judgement
 
 
 _KEPT = 1 << 30
-"""The bytes of inputs that are kept for the next stage."""
+"""The bytes of inputs that stay in memory for the next stage."""
 
 
 @dataclass(slots=True, eq=False)
