@@ -20,7 +20,7 @@ from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
 from relax_explorer.core.session.build_files import part
-from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable
+from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable, with_files
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
@@ -40,7 +40,6 @@ from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import most_bytes
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
 from relax_explorer.viz.workers import Workers
 

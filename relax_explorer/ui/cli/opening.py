@@ -20,6 +20,7 @@ from relax_explorer.core.session.builds import (
     executed,
     pipeline_of,
     runnable,
+    with_files,
 )
 from relax_explorer.core.session.naming import FieldNames, names_from
 from relax_explorer.core.session.session import Session
@@ -29,7 +30,6 @@ from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import visible
 

@@ -17,7 +17,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Trace, Unit, binding_text
-from relax_explorer.core.session.builds import Build, KernelTrace, RecordedSession, pipeline_of
+from relax_explorer.core.session.builds import Build, KernelTrace, RecordedSession, pipeline_of, with_files
 from relax_explorer.core.session.compiled import Compiled
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -30,7 +30,6 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
 from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import visible

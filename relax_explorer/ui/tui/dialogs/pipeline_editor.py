@@ -18,9 +18,9 @@ from textual.widgets import Input, Static
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.session.builds import with_files
 from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keys import Keymap
