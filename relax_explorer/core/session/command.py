@@ -10,7 +10,7 @@ There are four tables of commands. They differ in what a command runs on, and in
   the settings that files may hold, and completion come from it. `run` names a function of `ui/cli`, imported at the first call.
 * `ui/tui/typed.py`: the lines behind `:`, run on the explorer with the text behind the name. The menu, the palette, `:commands` and
   the twin in the footer come from it.
-* `core/session/debug_commands.py` and `lockstep_commands.py`: the commands of a prompt, run on its session with the text behind the
+* `core/session/debug_commands.py` and `lockstep.py`: the commands of a prompt, run on its session with the text behind the
   name; they return an `Answer`, data that has a form as text and one as JSON (`viz/debug_text.py`).
 
 A twin is the command line of the shell that does what a line of the explorer does; a command without one tells why. A key that does

@@ -300,7 +300,7 @@ def _stepped(
     script: str | None,
 ) -> int:  # fmt: skip
     """Walk through the runs of two stages."""
-    from relax_explorer.core.session.compare import lockstep
+    from relax_explorer.core.session.lockstep import lockstep
     from relax_explorer.ui.cli.debug import walk
 
     commands = commands_of(script, (a, b, calls))

@@ -14,7 +14,6 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.command import Command
-from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS, execute
 from relax_explorer.core.session.debug_session import (
     Answer,
@@ -23,7 +22,7 @@ from relax_explorer.core.session.debug_session import (
     found_command,
     open_debug_session,
 )
-from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession
+from relax_explorer.core.session.lockstep import LOCKSTEP_COMMANDS, Lockstep, LockstepSession
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
