@@ -21,6 +21,7 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.output import Exact, Remark, Result, columns
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.explanations import page_of
+from relax_explorer.viz.visible import fields_of
 
 
 def explain(subject: str) -> Result:
@@ -89,9 +90,7 @@ def _pass_row(pass_: Pass) -> dict[str, object]:
     return {
         "name": pass_.name,
         "doc": pass_.doc.splitlines()[0],
-        "options": [
-            {"name": o.name, "type": o.kind, "default": o.default, "doc": o.doc} for o in pass_.options
-        ],
+        "options": [fields_of(option, "name type=kind default doc") for option in pass_.options],
         "requires": [q.name for q in pass_.requires],
         "required_passes": required_passes(pass_),
         "establishes": [q.name for q in pass_.establishes],
@@ -162,17 +161,8 @@ def _page(style: str) -> Iterator[str]:
 
 
 def _data() -> dict[str, object]:
-    rows = [
-        {
-            "name": row.of.name,
-            "meaning": row.of.meaning,
-            "established_by": row.makers,
-            "needed_by": row.needed_by,
-            "required_by": row.required_by,
-            "broken_by": row.broken_by,
-        }
-        for row in phase_table.properties()
-    ]
+    names = "name=of.name meaning=of.meaning established_by=makers needed_by required_by broken_by"
+    rows = [fields_of(row, names) for row in phase_table.properties()]
     phases = [
         {"name": str(phase), "properties": [q.name for q in needed]} for phase, needed in PHASES.items()
     ]
@@ -204,16 +194,7 @@ def _order(pipeline: str) -> Result:
     """What the places of the steps in a pipeline lack. The exit status is 1 if something is missing."""
     rows = phase_table.explained(steps(pipeline))
     lacks = any(row.missing or row.remark for row in rows)
-    data = [
-        {
-            "pass": str(row.step),
-            "missing": row.missing,
-            "hints": row.hints,
-            "remark": row.remark,
-            "may_come_first": row.may_come_first,
-        }
-        for row in rows
-    ]
+    data = [{"pass": str(row.step), **fields_of(row, "missing hints remark may_come_first")} for row in rows]
     lines = []
     for number, row in enumerate(rows, 1):
         swap = f"  (or before {rows[number - 2].step})" if row.may_come_first else ""

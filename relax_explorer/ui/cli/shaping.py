@@ -30,6 +30,7 @@ from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
+from relax_explorer.viz.visible import fields_of
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 
@@ -219,23 +220,19 @@ def _all_data(
 
 
 def _data(module: IRModule, check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    row = {
         "function": check.function,
         "within": list(nested_names(module, check.function, check.place)),
-        "line": _line(check),
-        "kind": check.kind,
-        "subject": check.subject,
-        "condition": check.text,
+        **fields_of(check, "line=place.span.line kind subject condition=text"),
         "answer": _ANSWERS[check.answer],
         "because": [str(fact) for fact in check.proof],
-        "why": check.why,
-        "remedy": check.remedy,
+        **fields_of(check, "why remedy"),
     }
     if isinstance(check.place, e.Binding) and check.place.var is not None:
         row["binding"] = check.place.var.name
     if costs is not None:
         spent = costs.of(check) or Spent()
-        row |= {"times": spent.times, "seconds": spent.seconds, "bytes": spent.size}
+        row |= fields_of(spent, "times seconds bytes=size")
     return row
 
 
@@ -252,13 +249,9 @@ def _site_data(site: Site) -> dict[str, Any]:
     first, call = site.checks[0], site.call
     var = getattr(first.place, "var", None) if first.kind != PARAMETERS else None
     return {
-        "function": first.function,
-        "line": _line(first),
-        "kind": first.kind,
+        **fields_of(first, "function line=place.span.line kind"),
         "binding": None if var is None else var.name,
         "conditions": [check.text for check in site.checks],
-        "times": site.spent.times,
-        "checking": site.spent.seconds,
-        "bytes": site.spent.size,
-        "call": None if call is None else {"times": call.times, "seconds": call.seconds, "bytes": call.size},
+        **fields_of(site.spent, "times checking=seconds bytes=size"),
+        "call": None if call is None else fields_of(call, "times seconds bytes=size"),
     }
