@@ -15,7 +15,6 @@ from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import NoValue, expression
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session import debug_motions as kernels
 from relax_explorer.core.session import debug_motions as motions
 from relax_explorer.core.session.command import Command, word
 from relax_explorer.core.session.debug_motions import count, nothing_more
@@ -318,13 +317,13 @@ COMMAND = (word("[COMMAND]", "command"),)
 DEBUG_COMMANDS: tuple[Command[Answer], ...] = (
     Command("run", "Go to the start, and run to the first breakpoint or the end.", motions.run, short=("r",)),
     Command("step", _STEP, motions.step, TIMES, short=("s",)),
-    Command("reverse-step", "Undo one step.", motions.times(kernels.one_back), TIMES, short=("rs", "S")),
+    Command("reverse-step", "Undo one step.", motions.times(motions.one_back), TIMES, short=("rs", "S")),
     Command("into", _INTO, motions.into, TIMES, short=("si", "stepi", "in")),
-    Command("reverse-into", _BACK_INTO, motions.times(kernels.one_back_into), TIMES, short=("rsi", "SI")),
-    Command("next", "Evaluate the next binding, and run its calls to the end.", motions.times(kernels.next_), TIMES, short=("n",)),
-    Command("reverse-next", "Undo the last binding of this function with its calls.", motions.times(kernels.back_next), TIMES, short=("rn", "N")),
-    Command("finish", "Run until the function returns.", motions.once(kernels.finish), short=("fin", "o")),
-    Command("reverse-finish", "Go back to before the function was entered.", motions.once(kernels.back_finish), short=("FIN", "O")),
+    Command("reverse-into", _BACK_INTO, motions.times(motions.one_back_into), TIMES, short=("rsi", "SI")),
+    Command("next", "Evaluate the next binding, and run its calls to the end.", motions.times(motions.next_), TIMES, short=("n",)),
+    Command("reverse-next", "Undo the last binding of this function with its calls.", motions.times(motions.back_next), TIMES, short=("rn", "N")),
+    Command("finish", "Run until the function returns.", motions.once(motions.finish), short=("fin", "o")),
+    Command("reverse-finish", "Go back to before the function was entered.", motions.once(motions.back_finish), short=("FIN", "O")),
     Command("until", _UNTIL, motions.until, PLACE, short=("u",)),
     Command("reverse-until", "Go back to a place.", motions.back_until, PLACE, short=("ru", "U")),
     Command("continue", "Run to a breakpoint or the end.", motions.once(Debugger.continue_), short=("c",)),

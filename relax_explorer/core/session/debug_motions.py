@@ -24,96 +24,74 @@ if TYPE_CHECKING:
     from relax_explorer.core.exec.kernel_walk import KernelWalk
 
 
-# -- debug kernels ---------------------------------------------------------------------------------------------------
-# The moves of a debugger that may be inside a PrimFunc: from store to store there, from binding to binding outside.
+Motion = Callable[[Debugger], object]
 
 
-def one_step(debugger: Debugger) -> None:
-    """Evaluate the next binding; inside a PrimFunc, do the next store. After the last one, its call is done."""
-    if debugger.inside is None:
-        debugger.forward(lambda: True)
-    else:
-        debugger.forward_inside(lambda: True)
+# -- bindings and stores ---------------------------------------------------------------------------------------------
+# A motion goes from binding to binding; inside a PrimFunc, from store to store.
 
 
-def one_back(debugger: Debugger) -> None:
-    """Undo one step or one store. Before the first store, leave the PrimFunc."""
+def _always() -> bool:
+    return True
+
+
+def _motion(outside: Motion, inside: Motion) -> Motion:
+    """A motion outside of PrimFuncs, and the one that takes its place inside."""
+    return lambda debugger: (outside if debugger.inside is None else inside)(debugger)
+
+
+def _undo_store(debugger: Debugger) -> None:
+    """Undo one store. Before the first one, leave the PrimFunc."""
     walk = debugger.inside
-    if walk is None:
-        debugger.backward(lambda: True)
-    elif walk.number:
+    if walk is not None and walk.number:
         walk.goto(walk.number - 1)
     else:
         debugger.back()
 
 
-def one_into(debugger: Debugger) -> None:
+def _enter(debugger: Debugger) -> None:
     """Go into the PrimFunc that the next binding calls; else one step."""
-    if debugger.inside is None and debugger.next_kernel is not None:
+    if debugger.next_kernel is not None:
         debugger.enter()
     else:
         one_step(debugger)
 
 
-def one_back_into(debugger: Debugger) -> None:
+def _enter_at_end(debugger: Debugger) -> None:
     """Undo one step. If it called a PrimFunc, stop there after its last store."""
-    if debugger.inside is not None:
-        one_back(debugger)
-    elif debugger.position:
+    if debugger.position:
         debugger.back()
         if debugger.next_kernel is not None:
             debugger.enter_at_end()
 
 
-def next_(debugger: Debugger) -> None:
-    """Evaluate the next binding with its calls; inside a PrimFunc, do the next store."""
-    if debugger.inside is None:
-        debugger.next()
-    else:
-        one_step(debugger)
-
-
-def back_next(debugger: Debugger) -> None:
-    """Undo the last binding with its calls; inside a PrimFunc, the last store."""
-    if debugger.inside is None:
-        debugger.back_next()
-    else:
-        one_back(debugger)
-
-
-def finish(debugger: Debugger) -> None:
-    """Run until the function or the PrimFunc returns."""
-    if debugger.inside is None:
-        debugger.finish()
-    else:
-        debugger.forward(lambda: True)
-
-
-def back_finish(debugger: Debugger) -> None:
-    """Go back to before the function or the PrimFunc was entered."""
-    if debugger.inside is None:
-        debugger.back_finish()
-    else:
-        debugger.backward(lambda: True)
-
-
-def past_loop(debugger: Debugger) -> None:
-    """Run to the next binding of this function; inside a PrimFunc, out of the innermost loop."""
+def _leave_loop(debugger: Debugger) -> None:
+    """Run out of the innermost loop."""
     walk = debugger.inside
-    if walk is None:
-        debugger.next()
-    else:
-        debugger.forward_inside(_outside_loop(walk))
+    assert walk is not None  # the debugger is inside a PrimFunc
+    debugger.forward_inside(_outside_loop(walk))
 
 
-def before_loop(debugger: Debugger) -> None:
-    """Go back by one binding of this function; inside a PrimFunc, to before the innermost loop."""
+def _back_out_of_loop(debugger: Debugger) -> None:
+    """Go back to before the innermost loop."""
     walk = debugger.inside
-    if walk is None:
-        debugger.back_next()
-        return
+    assert walk is not None  # the debugger is inside a PrimFunc
     is_outside = _outside_loop(walk)
     walk.back_until(walk.number - 1, lambda: is_outside() or bool(debugger.stops))
+
+
+one_step = _motion(
+    lambda debugger: debugger.forward(_always), lambda debugger: debugger.forward_inside(_always)
+)
+one_back = _motion(lambda debugger: debugger.backward(_always), _undo_store)
+one_into = _motion(_enter, one_step)
+one_back_into = _motion(_enter_at_end, one_back)
+next_ = _motion(Debugger.next, one_step)
+back_next = _motion(Debugger.back_next, one_back)
+finish = _motion(Debugger.finish, lambda debugger: debugger.forward(_always))
+back_finish = _motion(Debugger.back_finish, lambda debugger: debugger.backward(_always))
+past_loop = _motion(Debugger.next, _leave_loop)
+before_loop = _motion(Debugger.back_next, _back_out_of_loop)
 
 
 def to_store(debugger: Debugger, number: int) -> None:
@@ -201,7 +179,7 @@ def run(session: DebugSession, text: str) -> Answer:
     return session.move(motion)
 
 
-def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], object]) -> Answer:
+def _repeated(session: DebugSession, text: str, motion: Motion) -> Answer:
     """Move several times, until a breakpoint stops or the end or start is reached."""
     times = count(text)
 
@@ -215,12 +193,12 @@ def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], obj
     return session.move(motions)
 
 
-def times(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], Answer]:
+def times(motion: Motion) -> Callable[[DebugSession, str], Answer]:
     """The command that moves some times."""
     return lambda session, text: _repeated(session, text, motion)
 
 
-def once(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], Answer]:
+def once(motion: Motion) -> Callable[[DebugSession, str], Answer]:
     """The command that moves once, and takes no argument."""
 
     def run(session: DebugSession, text: str) -> Answer:
