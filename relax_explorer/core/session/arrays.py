@@ -341,10 +341,6 @@ def is_stored(given: Any, dtype: Any) -> bool:
     )
 
 
-# -- weights ---------------------------------------------------------------------------------------------------------
-# Opens files of named arrays: .npz, .npy, .safetensors, and folders of MLC weights.
-
-
 # -- safetensors -----------------------------------------------------------------------------------------------------
 # Reads .safetensors: eight bytes for the length of the header, the header as JSON, and the data.
 

@@ -177,9 +177,6 @@ def _returns(stages: Sequence[Recorded], number: int, before: Contents, least: f
     )
 
 
-# -- stages ----------------------------------------------------------------------------------------------------------
-
-
 # -- long logs -------------------------------------------------------------------------------------------------------
 # Logs that are too long to be held: they are searched on the disk, and each program is read when it is needed.
 

@@ -27,10 +27,6 @@ from relax_explorer.core.session.difference import (
 )
 from relax_explorer.core.session.recording import Production, Recording, differing
 
-# -- judgement -------------------------------------------------------------------------------------------------------
-# What decided that two runs are equal, or not.
-
-
 # -- growth ----------------------------------------------------------------------------------------------------------
 # Where rounding grows: the values of a run beside those of its shadow, binding by binding.
 
@@ -171,10 +167,6 @@ class Judgement:
     def weight(self) -> tuple[bool, bool, int]:
         """Orders judgements: faults are greatest, then what is out of the bound, then what took the most work."""
         return self.is_fault, bool(self.grows or self.flipped), list(Decider).index(self.by)
-
-
-# -- verdict ---------------------------------------------------------------------------------------------------------
-# Verdicts on pairs of runs: their results, their values pair by pair, and the first pair that differs.
 
 
 # -- wrong rows ------------------------------------------------------------------------------------------------------
