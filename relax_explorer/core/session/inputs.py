@@ -43,7 +43,7 @@ from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 
-# -- made ------------------------------------------------------------------------------------------------------------
+# -- generated values ------------------------------------------------------------------------------------------------------------
 # Makes values for parameters: `zeros`, `ones`, `arange`, `randn:SEED` or a number, within a memory limit.
 
 
@@ -181,7 +181,7 @@ def failure(text: str, hint: str, place: object) -> Failure:
     return Failure(Diagnostic(codes.WRONG_INPUT, text, (Label(place, "", True),), help=hint))
 
 
-# -- made constants --------------------------------------------------------------------------------------------------
+# -- generated constants --------------------------------------------------------------------------------------------------
 # Values for constants whose data is not in the text, where calls or annotations tell their shapes.
 
 
