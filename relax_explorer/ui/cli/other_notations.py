@@ -116,9 +116,8 @@ def contracts(path: str, wanted: ContractOptions) -> Result:
     else:
         status, remarks = output.OK, [f"accepted with {counted(len(found.residual), 'residual check')}"]
     lines = _analysis(found, solving, wanted.at)
-    return Result(
-        ContractSteps.schema, solving and solving.data, lines, status, found.report.sorted(), remarks
-    )
+    data = dict[str, Any] if solving is None else solving.data
+    return Result(ContractSteps.schema, data, lines, status, found.report.sorted(), remarks)
 
 
 def _analysis(found: Analysis, solving: ContractSteps | None, at: int | None) -> Iterator[str]:

@@ -11,8 +11,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,17 +55,22 @@ class Program(Exact):
 class Result:
     """What a command found, for every format.
 
-    JSON is `data`: a mapping or a dataclass, whose fields it has, or a function that gives one. Text is `lines`, which are only made when
-    they are shown. Both go to `file`; `problems` and `remarks` go to standard error behind them.
+    JSON is `data`: a mapping, or a function that makes it when it is shown. Text is `lines`, best an iterator, so that they are only made
+    when they are shown. Both go to `file`; `problems` and `remarks` go to standard error behind them.
     """
 
     schema: str
-    data: Any
+    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
     lines: Iterable[str] = ()
     status: int = OK
     problems: Sequence[Diagnostic] = ()
     remarks: Sequence[str] = ()
     file: Target = STANDARD_OUTPUT
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """The data."""
+        return self.data() if callable(self.data) else self.data
 
 
 _style = "text"
@@ -90,7 +95,7 @@ def is_json() -> bool:
 def show(result: Result) -> int:
     """Print or write a result in the format of the command; returns its exit status."""
     if is_json():
-        write(document(result.schema, _fields(result.data)) + "\n", result.file)
+        write(document(result.schema, result.content) + "\n", result.file)
     elif result.file.name is not None:
         write("\n".join([*result.lines, ""]), result.file)
     else:
@@ -104,13 +109,8 @@ def show(result: Result) -> int:
 def show_answer(result: Result) -> None:
     """Print one of the results of a session: its JSON is one line without a head."""
     if is_json():
-        say(json_text({"schema": f"rxe.{result.schema}/1", **_fields(result.data)}))
+        say(json_text({"schema": f"rxe.{result.schema}/1", **result.content}))
     say_lines(result.lines)
-
-
-def _fields(data: Any) -> Mapping[str, Any]:
-    found = data() if callable(data) else data
-    return found if isinstance(found, Mapping) else asdict(found)
 
 
 def say_lines(lines: Iterable[str]) -> None:

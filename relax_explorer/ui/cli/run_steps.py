@@ -176,25 +176,25 @@ class Walk:
 
 @dataclass(slots=True)
 class _Watch:
-    """A watched expression and its last value in each function. `known` are the identities and contents last seen."""
+    """A watched expression and its last value in each function. `contents` are those that it had last."""
 
     expression: Expression
     value: Any = None
-    known: dict[int, bytes] = field(default_factory=dict)  # by depth of the frame
+    contents: dict[int, bytes] = field(default_factory=dict)  # by depth of the frame
 
     def changed(self, debugger: Debugger, event: Event) -> bool:
         """True if the expression has a new value after a step."""
         depth = max(len(debugger.machine.frames), 1)
-        for left in [key for key in self.known if key > depth]:
-            del self.known[left]
+        for left in [key for key in self.contents if key > depth]:
+            del self.contents[left]
         try:
             self.value = self.expression.value(debugger.frame, event.value)
         except NoValue:
             return False
         content = _content(self.value)
-        if self.known.get(depth) == content:
+        if self.contents.get(depth) == content:
             return False
-        self.known[depth] = content
+        self.contents[depth] = content
         return True
 
 
