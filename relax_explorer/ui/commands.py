@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command import Argument, Command
-from relax_explorer.ui.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
-from relax_explorer.ui.shell_arguments import (
+from relax_explorer.ui.run_commands import (
+    BISECT,
     CALLS,
+    COMPARE,
     CONST,
+    DEBUG,
     DIALECT,
     FUNCTION,
     INPUT,
@@ -23,14 +25,19 @@ from relax_explorer.ui.shell_arguments import (
     PROGRAM,
     PROGRAM_OR_NONE,
     REDUCE_MOTION,
+    RELATIONS,
+    RUN,
     RUN_INPUT,
     SHAPE,
+    SHAPES,
     STAGE,
     STRICT,
     THEME,
+    VALIDATE,
     Handler,
     choice,
     flag,
+    form,
     source,
     target,
 )
@@ -118,7 +125,7 @@ SERVE = Command(
 SHOW = Command(
     "show",
     "Print a module, or one stage of it after passes.",
-    Handler("handlers", "show"),
+    Handler("programs", "show"),
     (INPUT, PASSES, STAGE, FUNCTION, DIALECT, STRICT, JSON),
     (
         "relax-explorer show model.py",
@@ -129,7 +136,7 @@ SHOW = Command(
 CHECK = Command(
     "check",
     "Report errors and warnings: syntax, well-formedness, StructInfo, purity.",
-    Handler("handlers", "check"),
+    Handler("checking", "check"),
     (
         INPUTS,
         PROFILE,
@@ -158,7 +165,7 @@ CHECK = Command(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
         flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"),
-        choice("--output-format", "how to print", "text", "concise", "json", "github", "sarif"),
+        form("--output-format", "text", "concise", "json", "github", "sarif"),
     ),
     (
         "relax-explorer check model.py",
@@ -170,7 +177,7 @@ CHECK = Command(
 OPT = Command(
     "opt",
     "Apply passes and print the module.",
-    Handler("handlers", "opt"),
+    Handler("programs", "opt"),
     (
         INPUT,
         PASSES,
@@ -201,7 +208,7 @@ OPT = Command(
 DIFF = Command(
     "diff",
     "Show the differences between two modules or two stages, binding by binding.",
-    Handler("handlers", "diff"),
+    Handler("programs", "diff"),
     (
         source("a", "a TVMScript file", "A"),
         Argument("b", "another one", "source", required=False, metavar="[B]"),
@@ -211,7 +218,7 @@ DIFF = Command(
             "two stages of A, as 0..1 (default: before and after all passes), or 17..executable",
             metavar="I..J",
         ),
-        choice("--style", "how to print", "inline", "stat", "json"),
+        form("--style", "inline", "stat", "json"),
         flag("--exit-code", "exit with 1 if there are differences"),
     ),
     ("relax-explorer diff old.py new.py", "relax-explorer diff model.py -p default --between 0..1"),
@@ -220,7 +227,7 @@ DIFF = Command(
 WHO = Command(
     "who",
     "Show the history of one variable across the stages.",
-    Handler("handlers", "who"),
+    Handler("programs", "who"),
     (INPUT, Argument("var", "the variable, or @KERNEL", metavar="VAR"), PASSES, FUNCTION, JSON),
     ("relax-explorer who model.py lv7 -p default",),
 )
@@ -228,7 +235,7 @@ WHO = Command(
 FIND = Command(
     "find",
     "List the bindings that a dataflow pattern matches. Exits with 1 if there is none.",
-    Handler("handlers", "find"),
+    Handler("programs", "find"),
     (
         PROGRAM,
         Argument("pattern", "the pattern, such as matmul(_, permute_dims(w))", metavar="PATTERN"),
@@ -246,7 +253,7 @@ FIND = Command(
 GRAPH = Command(
     "graph",
     "Draw the dataflow graph of a function, or which function calls which.",
-    Handler("handlers", "graph"),
+    Handler("graphing", "graph"),
     (
         INPUT,
         FUNCTION,
@@ -307,7 +314,7 @@ GRAPH = Command(
 REPORT = Command(
     "report",
     "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
-    Handler("reporting", "report"),
+    Handler("graphing", "report"),
     (
         source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
         PASSES,
@@ -354,7 +361,7 @@ PHASES = Command(
     "Show the phases, and which pass establishes, needs or breaks what.",
     Handler("reference", "phases"),
     (
-        choice("--format", "how to print", "text", "json", "markdown", "svg", "dot", "mermaid"),
+        form("--format", "text", "json", "markdown", "svg", "dot", "mermaid"),
         target("the file to write (default: standard output)", "FILE"),
     ),
     ("relax-explorer phases", "relax-explorer phases --format svg -o phases.svg"),

@@ -37,7 +37,7 @@ class Target:
         assert self.name is not None  # standard output belongs to the command line
         try:
             path, found = _looked_up(self.name)
-            with _in_place(path) if _is_kept(path, found) else _beside(path, found) as file:
+            with _in_place(path) if _is_written_in_place(path, found) else _beside(path, found) as file:
                 yield file
         except OSError as error:
             raise CannotWrite(f"{self.name} can't be written: {_reason(error)}") from None
@@ -78,7 +78,7 @@ def _looked_up(name: str) -> tuple[Path, os.stat_result | None]:
         return path, None
 
 
-def _is_kept(path: Path, status: os.stat_result | None) -> bool:
+def _is_written_in_place(path: Path, status: os.stat_result | None) -> bool:
     """True if the file must be written in place, because a replacement would differ from it."""
     return status is not None and (
         not stat.S_ISREG(status.st_mode)

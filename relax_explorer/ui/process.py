@@ -1,11 +1,22 @@
-"""What only a process of our own may turn: Python's garbage collector, and how threads take turns. A host's stays as it is."""
+"""What only a process of our own may turn, Python's garbage collector and how threads take turns; its memory, colours, and report of a crash."""
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
+import platform
 import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
 
+import relax_explorer
 from relax_explorer.core import collector
+from relax_explorer.ui import directories
 
 
 def own() -> None:
@@ -60,3 +71,109 @@ class OwnCollector(collector.Collector):
         was_aside, self._is_aside = self._is_aside, False
         gc.unfreeze()
         return was_aside
+
+
+# -- no colors -------------------------------------------------------------------------------------------------------
+# Whether the environment asks for no colours (https://no-color.org), for the explorer and the command line alike.
+
+
+def no_colors() -> bool:
+    """True with a NO_COLOR that is not empty, and in a dumb terminal."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+# -- crash -----------------------------------------------------------------------------------------------------------
+# Write a report of an internal error, to attach to a bug report.
+
+
+def write_report(error: BaseException) -> Path:
+    """Write traceback and versions to the state directory, or to a temporary one. Returns the path of the file."""
+    text = "".join(traceback.format_exception(error))
+    head = f"relax-explorer {relax_explorer.__version__}, Python {platform.python_version()}, {platform.platform()}\narguments: {sys.argv[1:]!r}\n\n"
+    name = time.strftime("crash-%Y%m%d-%H%M%S.txt")
+    for folder in (directories.state(), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(head + text, encoding="utf-8")
+        except OSError:
+            continue
+        return folder / name
+    return Path("(not written)")
+
+
+# -- want of memory --------------------------------------------------------------------------------------------------
+# What happens when the memory that a process may have is too small: one sentence, and an exit status of its own.
+
+
+NO_MEMORY = 71
+LEAST = 192 << 20  # bytes of address space for the smallest program
+ROOMY = 16 << 30  # with less, libraries get one thread each: every thread reserves tens of megabytes
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_SIGNS = (
+    "can't start new thread",
+    "failed to map segment",
+    "cannot allocate memory",
+    "unable to allocate",
+    "out of memory",
+)
+_NO_MEMORY_TEXT = b"relax-explorer: there is not enough memory: a limit (ulimit -v) or the machine allows too little for this command\n"
+
+
+def check_memory() -> None:
+    """Refuse a limit in which nothing can run. Numpy and others get few threads in a narrow one; so this comes before them."""
+    threading.excepthook = _of_thread
+    most = _limit()
+    if most is None or most > ROOMY:
+        return
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    if most < LEAST:
+        text = f"relax-explorer: the limit of memory, {most >> 20} MB (ulimit -v), is too low: it takes {LEAST >> 20} MB at least\n"
+        _leave(text.encode())
+
+
+def leave_for_memory() -> None:
+    """End the process with the sentence. It allocates nothing, and no thread delays it."""
+    _leave(_NO_MEMORY_TEXT)
+
+
+def is_want_of_memory(error: BaseException) -> bool:
+    """True if an error comes from want of memory."""
+    return any(
+        isinstance(item, MemoryError)
+        or (isinstance(item, OSError) and item.errno == errno.ENOMEM)
+        or (
+            isinstance(item, (ImportError, OSError, RuntimeError, SystemError))
+            and any(sign in str(item).lower() for sign in _SIGNS)
+        )
+        for item in _chain(error)
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _limit() -> int | None:
+    """The bytes of address space that this process may have; None without a limit."""
+    try:
+        import resource
+    except ImportError:  # there is none on Windows
+        return None
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _of_thread(given: threading.ExceptHookArgs) -> None:
+    if given.exc_value is not None and is_want_of_memory(given.exc_value):
+        leave_for_memory()
+    threading.__excepthook__(given)
+
+
+def _leave(text: bytes) -> None:
+    os.write(2, text)
+    os._exit(NO_MEMORY)

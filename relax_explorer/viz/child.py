@@ -107,7 +107,7 @@ def safe_environment() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _kept(command: Sequence[str], limits: Limits) -> Iterator[tuple[list[str], dict[str, Any], int]]:
+def _under_keeper(command: Sequence[str], limits: Limits) -> Iterator[tuple[list[str], dict[str, Any], int]]:
     """The command under its keeper, the options of its start, and our end of its pipe: while it is open the child may live."""
     if not (_POSIX and sys.executable):
         yield [*command], {"start_new_session": _POSIX}, -1
@@ -135,7 +135,7 @@ class Child:
     """A child with pipes to its standard streams, which ends when it is closed."""
 
     def __init__(self, command: Sequence[str], limits: Limits, errors: int, is_python: bool) -> None:
-        with _kept(command, limits) as (kept, options, ours):
+        with _under_keeper(command, limits) as (kept, options, ours):
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
                 kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 env=environment() if is_python else None, **options,
@@ -182,7 +182,7 @@ async def conversation_of_loop(
     """A Python child of an event loop, with more variables in its environment, and the pipe to close when it is over."""
     import asyncio  # only `serve` has a loop
 
-    with _kept(command, limits) as (kept, options, ours):
+    with _under_keeper(command, limits) as (kept, options, ours):
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *kept, stdin=pipe, stdout=pipe, stderr=pipe, env={**environment(), **more}, **options

@@ -20,7 +20,7 @@ from relax_explorer.core.session.debug_session import Answer, Inside, Place, Wat
 from relax_explorer.viz.length_text import shape_data, shape_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import fields_of, visible
 
 WIDTH = 80
 SHOWN_WHOLE = 1_000  # elements of an array in JSON
@@ -413,30 +413,18 @@ def _plain_value(value: Value) -> object:
 _PLAIN: dict[type, Callable[..., Any]] = {
     dict: lambda value: {key: plain(item) for key, item in value.items()},
     ShapePanel: lambda panel: plain(shape_data(panel)),
-    Event: lambda event: {"kind": event.kind, "function": event.function, "binding": plain(event.binding)},
-    Frame: lambda frame: {"function": frame.name, "dims": frame.shape_vars},
-    Place: lambda place: {"binding": plain(place.binding), "line": place.line},
+    Event: lambda event: plain(fields_of(event, "kind function binding")),
+    Frame: lambda frame: fields_of(frame, "function=name dims=shape_vars"),
+    Place: lambda place: plain(fields_of(place, "binding line")),
     Inside: lambda place: {
-        "function": place.function,
-        "stores": place.stores,
-        "line": place.line,
-        "loops": place.loops,
-        "written": place.written,
+        **fields_of(place, "function stores line loops written"),
         "value": plain(place.value),
         "operands": {name: plain(value) for name, value in place.operands},
     },
-    Breakpoint: lambda point: {
-        "number": point.number,
-        "place": point.text,
-        "condition": point.condition.text if point.condition is not None else None,
-        "enabled": point.is_enabled,
-        "temporary": point.is_temporary,
-    },
-    Watch: lambda item: {
-        "number": item.number,
-        "expression": item.expression.text,
-        "changed": item.is_changed,
-    },
+    Breakpoint: lambda point: fields_of(
+        point, "number place=text condition=condition.text enabled=is_enabled temporary=is_temporary"
+    ),
+    Watch: lambda item: fields_of(item, "number expression=expression.text changed=is_changed"),
     Shape: list,
-    Command: lambda item: {"name": item.name, "usage": item.usage, "short": item.short, "doc": item.doc},
+    Command: lambda item: fields_of(item, "name usage short doc"),
 }

@@ -11,12 +11,14 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.exec.blame import Blame, Element
 from relax_explorer.core.exec.computed import Store, call_text
 from relax_explorer.core.exec.shape_panel import CheckRow, Constraint, ShapePanel
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.shapes.origins import Explanation, Step, lines
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.core.shapes.why import Mismatch, WhatIf, Why
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.viz.short import short_value
+from relax_explorer.viz.visible import fields_of
 
 Line = tuple[str, object]  # the text, and the span or node that it is about
 _FEW = 4  # steps of one length in a row that are shown
@@ -112,71 +114,43 @@ def _line_of(place: object) -> str:
     return "" if span is None else f"line {span.line}"
 
 
+_STEP = "value length how line=span.line sources"
+_CHECK = "kind subject condition=text"
+
+
 def why_data(found: Why) -> dict[str, Any]:
     """The answer as data; steps name their sources by number."""
-    return {
-        "function": found.function,
-        "within": list(found.within),
-        "value": found.value,
-        "lengths": [_explanation_data(one) for one in found.lengths],
-        "mismatches": [
-            {
-                **_check_data(one.check),
-                "sides": [_explanation_data(side) for side in one.sides],
-                "common": None if one.common is None else _step_data(one.common) | {"sources": []},
-            }
-            for one in found.mismatches
-        ],
-    }
+    mismatches = [
+        {
+            **_check_data(one.check),
+            "sides": list(map(_explanation_data, one.sides)),
+            "common": None if one.common is None else fields_of(one.common, _STEP) | {"sources": []},
+        }
+        for one in found.mismatches
+    ]
+    lengths = list(map(_explanation_data, found.lengths))
+    return fields_of(found, "function within value") | {"lengths": lengths, "mismatches": mismatches}
 
 
 def what_if_data(found: WhatIf) -> dict[str, Any]:
     """The answer as data. A value that cannot be has no StructInfo after, but the reasons."""
     values = [
-        {
-            "value": one.value,
-            "line": _number(one.place),
-            "before": str(one.before),
-            "after": None if one.impossible else str(one.after),
-            "impossible": list(one.impossible),
-        }
+        fields_of(one, "value line=place.span.line")
+        | {"before": str(one.before), "after": None if one.impossible else str(one.after)}
+        | {"impossible": one.impossible}
         for one in found.values
     ]
-    return {
-        "function": found.function,
-        "given": found.given,
-        "values": values,
-        "decided": [_check_data(one) for one in found.decided],
-    }
+    decided = list(map(_check_data, found.decided))
+    return fields_of(found, "function given") | {"values": values, "decided": decided}
 
 
 def _explanation_data(explanation: Explanation) -> list[dict[str, Any]]:
-    return [_step_data(step) for step in explanation.steps]
-
-
-def _step_data(step: Step) -> dict[str, Any]:
-    return {
-        "value": step.value,
-        "length": step.length,
-        "how": step.how,
-        "line": None if step.span is None else step.span.line,
-        "sources": list(step.sources),
-    }
+    return [fields_of(step, _STEP) for step in explanation.steps]
 
 
 def _check_data(check: ShapeCheck) -> dict[str, Any]:
-    return {
-        "kind": check.kind,
-        "subject": check.subject,
-        "condition": check.text,
-        "answer": _ANSWERS[check.answer],
-        "line": _number(check.place),
-    }
-
-
-def _number(place: object) -> int | None:
-    span = getattr(place, "span", None)
-    return None if span is None else int(span.line)
+    answer = {"answer": _ANSWERS[check.answer]}
+    return fields_of(check, _CHECK) | answer | fields_of(check, "line=place.span.line")
 
 
 # -- shape text ------------------------------------------------------------------------------------------------------
@@ -222,43 +196,25 @@ def check_line(item: CheckRow, is_timed: bool = True) -> str:
 
 def shape_data(panel: ShapePanel) -> dict[str, Any]:
     """The panel as data for JSON."""
-    return {
-        "func": panel.function,
-        "variables": [
-            {
-                "name": variable.name,
-                "value": variable.value,
-                "origin": None
-                if variable.origin is None
-                else {"kind": variable.origin.kind, "place": variable.origin.place},
-                "chain": list(variable.before),
-                "constraints": [
-                    {
-                        "dimension": item.dimension,
-                        "places": list(item.places),
-                        "count": item.count,
-                        "by": item.rule,
-                        "required": item.required,
-                        "found": item.found,
-                        "holds": item.holds,
-                    }
-                    for item in variable.constraints
-                ],
-            }
-            for variable in panel.variables
-        ],
-        "checks": [
-            {
-                "step": item.step,
-                "kind": item.kind,
-                "of": item.subject,
-                "outcome": item.outcome,
-                "ms": round(item.seconds * 1000, 4),
-                "line": item.span.line if item.span is not None else None,
-            }
-            for item in panel.checks
-        ],
-    }
+    variables = [
+        {
+            **fields_of(variable, "name value"),
+            "origin": None if variable.origin is None else fields_of(variable.origin, "kind place"),
+            "chain": variable.before,
+            "constraints": [
+                fields_of(item, "dimension places count by=rule required found holds")
+                for item in variable.constraints
+            ],
+        }
+        for variable in panel.variables
+    ]
+    checks = [
+        fields_of(item, "step kind of=subject outcome")
+        | {"ms": round(item.seconds * 1000, 4)}
+        | fields_of(item, "line=span.line")
+        for item in panel.checks
+    ]
+    return {"func": panel.function, "variables": variables, "checks": checks}
 
 
 # -- blame text ------------------------------------------------------------------------------------------------------
@@ -352,30 +308,26 @@ def _loads(store: Store) -> list[tuple[str, float]]:
 def blame_data(found: Blame) -> dict[str, Any]:
     """The maker as data for JSON."""
     return {
-        "kind": found.kind,
-        "source": found.source,
-        "step": found.position,
-        "func": found.function,
-        "name": found.name,
+        **fields_of(found, "kind source step=position func=function name"),
         "binding": call_text(found.binding) if found.binding is not None else None,
         "place": _span(found.binding),
-        "index": list(found.index),
-        "value": found.value,
-        "wrong": found.wrong,
-        "size": found.size,
+        **fields_of(found, "index value wrong size"),
         "from": [
-            {"part": item.text, **({"value": item.values} if item.values.size == 1 else {"summary": short_value(item.values, _TEXT)})}
+            {"part": item.text, **({"value": item.values} if item.values.size == 1 else _summary(item.values))}
             for item in found.elements
         ],
         "operands": [
-            {"name": item.name, "shape": list(np.shape(item.value)), "summary": short_value(item.value, _TEXT)}
-            for item in found.operands
+            {"name": item.name, "shape": np.shape(item.value), **_summary(item.value)} for item in found.operands
         ],
         "inside": _store_data(found.store),
         "infinity_began": _store_data(found.began),
         "callers": [{"func": name, "binding": call_text(binding), "place": _span(binding)} for name, binding in found.callers],
-        "passed_on": [{"step": item.position, "func": item.function, "name": item.name} for item in found.passed_on],
+        "passed_on": [fields_of(item, "step=position func=function name") for item in found.passed_on],
     }  # fmt: skip
+
+
+def _summary(value: Value) -> dict[str, str]:
+    return {"summary": short_value(value, _TEXT)}
 
 
 def _span(node: Any) -> dict[str, Any] | None:

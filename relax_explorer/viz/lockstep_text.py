@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
-from relax_explorer.core.session.compare import Lockstep, Pair, Pairing, Side
+from relax_explorer.core.session.compare import Pairing, Side
 from relax_explorer.core.session.debug_session import Answer
+from relax_explorer.core.session.lockstep import Lockstep, ValuePair
 from relax_explorer.core.session.recording import Production
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines, element_lines, plain, value_text
 from relax_explorer.viz.pair_table import (
@@ -66,7 +67,7 @@ def _verdict(runs: Lockstep) -> str:
     return verdict_line(verdict) if verdict.ran else "both stop"
 
 
-def pair_lines(pair: Pair, width: int = WIDTH) -> Iterable[str]:
+def pair_lines(pair: ValuePair, width: int = WIDTH) -> Iterable[str]:
     """A pair: its bindings, its values, their distance, and its operands if it differs."""
     for letter, side in (("A", pair.pairing.a), ("B", pair.pairing.b)):
         yield fit(f"  {letter} {_side_text(side)}", width)

@@ -10,7 +10,7 @@ from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff
-from relax_explorer.core.session.check_costs import Costs, Site, Spent
+from relax_explorer.core.session.run_log import Costs, Site, Spent
 from relax_explorer.core.shapes.residual import PARAMETERS, RESULT, ShapeCheck
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.viz import folding

@@ -24,6 +24,7 @@ from relax_explorer.viz.debug_text import binding_text
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.pygmented import code_pieces
 from relax_explorer.viz.report import asset, pipeline_table, row_html, safe, step_text, table_row
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
@@ -110,7 +111,8 @@ def _difference(diff: ModuleDiff) -> Iterator[str]:
     yield '<div class="rxe-scroll"><table class="rxe-code">'
     for line in islice(lines(diff), MOST_ROWS):
         shown += line.kind != "same" and not (line.mark == "-" and line.kind in ("changed", "type"))
-        yield row_html(replace(line, text=visible(line.text)), "glyph", "line")
+        text = visible(line.text)
+        yield row_html(replace(line, text=text, pieces=tuple(code_pieces(text))), "glyph", "line")
     yield "</table></div>"
     yield from _hidden(total - shown, total, "changes", "relax_explorer.viz.table_diff.lines(diff)")
 

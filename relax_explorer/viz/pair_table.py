@@ -8,7 +8,7 @@ from math import inf, isfinite, log10
 
 from relax_explorer.core.session.compare import Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
-from relax_explorer.core.session.judgement import Decider, Growth, Judgement
+from relax_explorer.core.session.verdict import Decider, Growth, Judgement
 from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.short import short_dims
 from relax_explorer.viz.tables import Column, Columns, cell

@@ -26,7 +26,7 @@ from pygments.token import (
     _TokenType,
 )
 
-from relax_explorer.viz.lexer import NOTATION, TVMSCRIPT, States
+from relax_explorer.viz.lexer import NOTATION, TVMSCRIPT, Piece, States
 from relax_explorer.viz.tokens import CLASSIC, DARK, LIGHT, MONO, Tokens
 from relax_explorer.viz.tokens import Token as Look
 
@@ -117,6 +117,14 @@ def _style(theme: Tokens, in_terminal: bool = False) -> type[Style]:
 
 RxeDark, RxeLight, RxeClassic, RxeMono = [_style(theme) for theme in (DARK, LIGHT, CLASSIC, MONO)]
 _LEXER = TvmScriptLexer(stripnl=False, ensurenl=False)
+
+
+_ROLES = {kind: role for role, kind in KINDS.items()}
+
+
+def code_pieces(text: str) -> tuple[Piece, ...]:
+    """The pieces of a program, by Pygments: what pages show, which no key press waits for."""
+    return tuple([(_ROLES[kind], part) for kind, part in _LEXER.get_tokens(text)])
 
 
 @dataclass(frozen=True, slots=True)

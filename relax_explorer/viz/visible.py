@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 _COMBINING_LIMIT = 4
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -52,6 +53,22 @@ def visible_json(value: object, indent: int | None = None) -> str:
     """Data as JSON in which unsafe characters of strings are `\\u` escapes: the same data when read back."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     return text if _PLAIN_JSON.fullmatch(text) else _ODD.sub(_json_escape, text)
+
+
+def fields_of(value: object, names: str) -> dict[str, Any]:
+    """Fields of a value as data for JSON, in this order: `name`, or `key=field` for another key.
+
+    `line=span.line` is None where there is no span: objects that are no nodes have none.
+    """
+    row: dict[str, Any] = {}
+    for name in names.split():
+        key, _, path = name.partition("=")
+        part: Any = value
+        for step in (path or key).split("."):
+            if part is not None:
+                part = getattr(part, step, None) if step == "span" else getattr(part, step)
+        row[key] = part
+    return row
 
 
 def _json_escape(match: re.Match[str]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,7 +17,7 @@ import relax_explorer as rxe
 from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.cli.output import CANNOT, OK
 from relax_explorer.ui.commands import COMMANDS
-from relax_explorer.ui.shell_arguments import Handler
+from relax_explorer.ui.run_commands import Handler
 from tests.support.roundtrip import DATA, SAMPLES
 
 MLP = str(DATA / "mlp" / "00_input.py")
@@ -336,3 +338,14 @@ def test_tvms_json_is_a_program() -> None:
     assert "R.exp(x)" in rxe_cli(path).output
     assert "T.exp(x[" in rxe_cli("opt", path, "-p", "LegalizeOps").output
     assert "R.exp(x)" in rxe_cli("show", "-", stdin=Path(path).read_text()).output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [item for item in COMMANDS if any(a.kind == "form" for a in item.arguments)],
+    ids=lambda item: item.name,
+)
+def test_the_renderer_alone_decides_the_format(command: Any) -> None:
+    """A handler gives a result for all formats: it takes none."""
+    taken = inspect.signature(command.run.found()).parameters
+    assert not [a.key for a in command.arguments if a.kind == "form" and a.key in taken]

@@ -195,6 +195,7 @@ KINDS = {
     "flag",
     "permission",
     "choice",
+    "form",
     "passes",
     "codes",
     "stage",

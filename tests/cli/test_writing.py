@@ -193,7 +193,7 @@ def test_standard_output_has_a_name(program: Path) -> None:
 WRITES = {"write_text", "write_bytes", "savez", "save", "tofile", "fdopen"}
 MAY_WRITE = {
     "relax_explorer/ui/files.py",  # the writer
-    "relax_explorer/ui/crash.py",  # a report in the user's own folder
+    "relax_explorer/ui/process.py",  # a report in the user's own folder
 }
 
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from relax_explorer.core.session.command import Command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.core.session.debug_session import Answer, found_command
-from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS
+from relax_explorer.core.session.lockstep import LOCKSTEP_COMMANDS
 from relax_explorer.ui.cli.main import group
 from tests.support.packed_functions import register
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from relax_explorer.core.syntax import notes as reader
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
-from relax_explorer.ui import directories, recent, remembered_inputs
+from relax_explorer.ui import directories, history
 from relax_explorer.ui.cli.main import group
 from tests.support.roundtrip import SAMPLES
 from tests.test_structure import trees
@@ -53,9 +53,9 @@ def test_odd_files_of_our_own_state_are_empty(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(directories, "state", lambda: tmp_path)
-    for name in (recent._NAME, remembered_inputs._NAME):
+    for name in (history._RECENT, history._NAME):
         ODD[kind][0](tmp_path / name)
-    assert (recent.recent(), remembered_inputs.remembered("key")) == ([], {})
+    assert (history.recent(), history.remembered("key")) == ([], {})
 
 
 def test_a_name_that_no_file_has_and_a_mark_of_the_byte_order(tmp_path: Path) -> None:

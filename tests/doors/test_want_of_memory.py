@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.ui.cli import want_of_memory
+from relax_explorer.ui import process
 from tests.support.roundtrip import SAMPLES
 
 MIB = 1 << 20
@@ -35,7 +35,7 @@ def limited(most: int, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("most", [40, 80, 120, 191])
 def test_a_limit_in_which_nothing_runs_is_told(most: int) -> None:
     done = limited(most * MIB, *COMMANDS["check"])
-    assert (done.returncode, done.stdout) == (want_of_memory.STATUS, "")
+    assert (done.returncode, done.stdout) == (process.NO_MEMORY, "")
     assert (
         done.stderr
         == f"relax-explorer: the limit of memory, {most} MB (ulimit -v), is too low: it takes 192 MB at least\n"
@@ -48,9 +48,9 @@ def test_a_narrow_limit_gives_a_result_or_a_sentence(most: int, command: str) ->
     done = limited(most * MIB, *COMMANDS[command])
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
-    assert done.returncode == 0 or (
-        done.returncode == want_of_memory.STATUS and done.stderr.count("\n") == 1
-    ), done.stderr
+    assert done.returncode == 0 or (done.returncode == process.NO_MEMORY and done.stderr.count("\n") == 1), (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("words", [("run", "greedy.py"), ("run", "greedy.py", "--engine", "reference")])
@@ -59,7 +59,7 @@ def test_a_command_that_needs_more_than_there_is_says_so(words: tuple[str, ...],
     done = limited(330 * MIB, words[0], str(tmp_path / words[1]), *words[2:])
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
-    assert done.returncode in (want_of_memory.STATUS, 3, 2, 1), done.stderr[-500:]
+    assert done.returncode in (process.NO_MEMORY, 3, 2, 1), done.stderr[-500:]
     assert "memory" in done.stderr or "Unable to allocate" in done.stderr
 
 
@@ -71,10 +71,10 @@ def test_a_command_that_needs_more_than_there_is_says_so(words: tuple[str, ...],
     ],
 )  # fmt: skip
 def test_want_of_memory_is_known_by_its_errors(error: Exception, is_cause: bool) -> None:
-    assert want_of_memory.is_cause(error) is is_cause
+    assert process.is_want_of_memory(error) is is_cause
     outer = KeyError("outer")
     outer.__cause__ = error
-    assert want_of_memory.is_cause(outer) is is_cause
+    assert process.is_want_of_memory(outer) is is_cause
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ main.main()
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr.count("\n"), "not enough memory" in done.stderr) == (
-        want_of_memory.STATUS,
+        process.NO_MEMORY,
         1,
         True,
     )

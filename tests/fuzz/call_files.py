@@ -8,8 +8,7 @@ import traceback
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.session.call_program import call_program
-from relax_explorer.core.session.named_calls import read_calls
+from relax_explorer.core.session.call_program import call_program, read_calls
 from tests.fuzz.trial import MOST_SECONDS, Finding, TooSlow, limited
 
 MOST = 1 << 24

@@ -13,8 +13,8 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.core.session.builds import with_files
 from relax_explorer.ui.cli.main import group
-from relax_explorer.ui.pass_files import with_files
 from tests.support.roundtrip import function
 
 TEXT = """

@@ -772,10 +772,14 @@ def test_options_in_a_pipeline() -> None:
 
 def test_every_pass_keeps_what_the_samples_compute() -> None:
     for path in SAMPLES:
-        from relax_explorer.core.session.inputs import made_inputs
+        from relax_explorer.core.session.inputs import generated_inputs
 
         module = rxe.normalize(rxe.load(path))
-        args = made_inputs(module["main"], {})[0] if path.stem[:2] != "03" else [np.ones((3, 4), np.float32)]
+        args = (
+            generated_inputs(module["main"], {})[0]
+            if path.stem[:2] != "03"
+            else [np.ones((3, 4), np.float32)]
+        )
         expected = rxe.run(module, "main", args)
         held: Held = {}
         for name in rxe.passes.names():

@@ -6,12 +6,12 @@ from functools import cache, partial
 
 import relax_explorer
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.against_first import runs_the_same
 from relax_explorer.core.session.bisect import SameOutput, bisect
 from relax_explorer.core.session.builds import Build, built
 from relax_explorer.core.session.recording import finished
 from relax_explorer.core.session.samples import Sample, sample_run
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.validate import runs_the_same
 from tests.perf.benchmark import Benchmark, Work
 from tests.support.deep_models import decoder
 

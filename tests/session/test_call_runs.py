@@ -13,13 +13,13 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session.bisect import NoNan, SameOutput, bisect
 from relax_explorer.core.session.builds import as_stage
-from relax_explorer.core.session.call_program import CallProgram, call_program
-from relax_explorer.core.session.compare import Trial, Verdict, against, compare, lockstep
+from relax_explorer.core.session.call_program import CallProgram, call_program, read_calls
+from relax_explorer.core.session.compare import Trial, Verdict, against, compare
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_places import listing
 from relax_explorer.core.session.debug_session import Answer, DebugSession
 from relax_explorer.core.session.difference import BY_DTYPE
-from relax_explorer.core.session.named_calls import read_calls
+from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.samples import CallFile, Sample, sample_run
 from relax_explorer.core.session.validate import validate
 from tests.exec.test_paged_cache import TEXT as PAGED

@@ -102,7 +102,7 @@ def test_a_text_that_cannot_be_read_is_refused(wrong: str) -> None:
 
 def test_properties_are_those_of_the_edited_program() -> None:
     after = edited(opened("LegalizeOps,AnnotateTIROpPattern,FuseOps"), 2, '"op_pattern": 0, ', "")
-    names = {item.name for item in after.held[3]}
+    names = {item.name for item in after.properties[3]}
     assert "NO_HIGH_LEVEL_OPS" in names
     assert "PATTERNS_ANNOTATED" not in names
 

@@ -12,7 +12,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.session.arrays import read_arrays
-from relax_explorer.core.session.inputs import from_file, made_inputs, make_inputs
+from relax_explorer.core.session.inputs import from_file, generated_inputs, make_inputs
 
 
 def function(head: str) -> Function:
@@ -78,7 +78,7 @@ def test_a_parameter_called_out_is_bound(tmp_path: Path) -> None:
 def test_a_scalar_that_is_a_length_is_honoured() -> None:
     n, x = make_inputs(function(SIZED), {"n": "7"})
     assert (n, x.shape) == (7, (7,))
-    assert "n" not in made_inputs(function(SIZED), {"n": "7"})[1].split(" by ")[0]
+    assert "n" not in generated_inputs(function(SIZED), {"n": "7"})[1].split(" by ")[0]
     assert make_inputs(function(SIZED), {}, {"n": 5})[0] == 5
     assert make_inputs(function(SIZED), {"n": "7"}, {"n": 7})[1].shape == (7,)
     assert make_inputs(
@@ -137,9 +137,9 @@ def test_dtypes_without_arrays_are_refused(dtype: str) -> None:
 def test_made_inputs_have_a_limit_together(source: str) -> None:
     head = ", ".join(f'x{n}: R.Tensor((1000,), "float32")' for n in range(4))
     given = {f"x{n}": source for n in range(4)}
-    assert len(made_inputs(function(head), given, most=16_000)[0]) == 4
+    assert len(generated_inputs(function(head), given, most=16_000)[0]) == 4
     with pytest.raises(Failure) as caught:
-        made_inputs(function(head), given, most=15_999)
+        generated_inputs(function(head), given, most=15_999)
     assert caught.value.diagnostics[0].code is codes.TOO_LARGE
     assert "100" in refused(codes.TOO_LARGE, function('x: R.Tensor((100000000000,), "int8")'), {})
     assert "axes" in refused(codes.WRONG_INPUT, function(f'x: R.Tensor(({"1, " * 100}), "int8")'), {})
@@ -187,11 +187,11 @@ class Module:
     text = text if '"n"' in param else text.replace("        n = T.int64()\n", "")
     fn = rxe.parse(text)["main"]
     assert isinstance(fn, Function)
-    values, note = made_inputs(fn, {})
+    values, note = generated_inputs(fn, {})
     first = values[0][0] if isinstance(values[0], tuple) else values[0]
     assert str(first.shape) == shape
     assert "R.any_dim = 3" in note
-    assert "R.any_dim" not in made_inputs(function('x: R.Tensor(("n",), "float32")'), {})[1]
+    assert "R.any_dim" not in generated_inputs(function('x: R.Tensor(("n",), "float32")'), {})[1]
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,18 @@ from click.testing import CliRunner
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.packed import packed_function
-from relax_explorer.core.session import against_first, samples
+from relax_explorer.core.session import samples
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
 from relax_explorer.core.session.builds import Build, built
 from relax_explorer.core.session.compare import against
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.judgement import Decider
 from relax_explorer.core.session.recording import finished
 from relax_explorer.core.session.samples import Sample, sample_run
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import Cell, validate
+from relax_explorer.core.session.verdict import Decider
 from relax_explorer.ui.cli.main import group
 from tests.support.deep_models import decoder
 
@@ -309,7 +309,7 @@ def test_a_shadow_that_does_not_fit_into_memory_stops_nothing(monkeypatch: pytes
     def full(*args: object) -> object:
         raise MemoryError
 
-    monkeypatch.setattr(Shadows, "maker", full)
+    monkeypatch.setattr(Shadows, "machine_factory", full)
     found = two(decoder(2), build(decoder(2), "LegalizeOps").stages[-1].text, s=5)
     assert found.failed is None
     judgement = found.attempts[-1].judgement
@@ -391,7 +391,7 @@ def test_equal_programs_run_once_and_inputs_are_made_once(monkeypatch: pytest.Mo
         return sample_run(*args)
 
     monkeypatch.setattr(samples, "finished", counted)
-    monkeypatch.setattr(against_first, "sample_run", noted)
+    monkeypatch.setattr("relax_explorer.core.session.validate.sample_run", noted)
     text = decoder(1, 8)
     other = (
         text.replace("a0", "renamed")

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.compare import Lockstep, Trial, links_between, lockstep
+from relax_explorer.core.session.compare import Trial, links_between
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.lockstep import Lockstep, lockstep
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage

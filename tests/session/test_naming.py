@@ -16,7 +16,7 @@ from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.session import arrays
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.inputs import call_values, file_remarks, from_file
-from relax_explorer.core.session.naming import field_names, told_by
+from relax_explorer.core.session.naming import field_names, names_from
 from relax_explorer.core.session.samples import samples_of
 from tests.session.test_weights import mlc, record, safetensors, tensor
 
@@ -105,14 +105,14 @@ def test_names_come_from_attributes_calls_and_earlier_stages() -> None:
     told = {(0,): "inner", (1,): "rest", (0, 0): "scale", (0, 1): "bias"}
     assert dict(field_names(module["outer"], module)) == {"p": told}
     lost, early = rxe.parse(PACKED.format("lv", "lv1")), rxe.parse(PACKED.format("scale", "bias"))
-    assert told_by([lost, early], "main")["params"] == {(0,): "scale", (1,): "bias"}
-    assert told_by([lost, early], "other") == {}
+    assert names_from([lost, early], "main")["params"] == {(0,): "scale", (1,): "bias"}
+    assert names_from([lost, early], "other") == {}
 
 
 def test_samples_take_names_that_an_earlier_stage_told(tmp_path: Path) -> None:
     lost, early = rxe.parse(PACKED.format("lv", "lv1")), rxe.parse(PACKED.format("scale", "bias"))
     path = save(tmp_path, bias=TEN, scale=ONE)
-    names = told_by([lost, early], "main")
+    names = names_from([lost, early], "main")
     sample = samples_of(lost, "main", sources={"params": path}, names=names)[0]
     assert [float(part[0]) for part in sample.values(lost["main"])[1]] == [1, 10]
 

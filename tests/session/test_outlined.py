@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.session.align import Trace, history
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.builds import RecordedSession
-from relax_explorer.core.session.provenance import Trace, history
 
 FLAT = """@I.ir_module
 class Module:

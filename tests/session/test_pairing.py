@@ -11,7 +11,7 @@ import pytest
 import relax_explorer
 from relax_explorer import IRModule
 from relax_explorer.core.session.align import diff_modules
-from relax_explorer.core.session.pairing import common_run
+from relax_explorer.core.session.binding_matches import common_run
 from tests.perf.generate import renamed, transformer
 from tests.support.work import calls
 

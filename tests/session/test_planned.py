@@ -89,8 +89,8 @@ def test_another_pipeline_takes_over_the_stages_before_the_first_difference() ->
     assert [stage.module.script() for stage in other.stages] == [
         stage.module.script() for stage in alone.stages
     ]
-    assert other.held == alone.held
+    assert other.properties == alone.properties
     assert other.with_pipeline("").stages == session.stages[:1]
     half = Session.open(SAMPLES[0], TEXT)
-    del half.stages[2:], half.held[2:]  # as while passes still run
+    del half.stages[2:], half.properties[2:]  # as while passes still run
     assert half.with_pipeline(TEXT).stages == half.stages

@@ -8,7 +8,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.session.recording import maker
+from relax_explorer.core.session.recording import machine_factory
 from relax_explorer.core.session.shadows import Moment, rounded_runs, rounded_value, spread
 
 UNIT = 2.0**-24
@@ -21,7 +21,7 @@ def program(body: str, dtype: str = "float32") -> rxe.IRModule:
 
 def spread_of(body: str, x: np.ndarray) -> np.ndarray:
     module = program(body, x.dtype.name)
-    runs = rounded_runs(maker(module, "main"), [x], UNIT if x.dtype == np.float32 else 2.0**-11)
+    runs = rounded_runs(machine_factory(module, "main"), [x], UNIT if x.dtype == np.float32 else 2.0**-11)
     assert len(runs) == 4
     base = np.asarray(rxe.run(module, "main", [x])).astype(np.float64)
     return spread(base, [run[0].astype(np.float64) for run in runs])
@@ -73,13 +73,13 @@ def test_one_evaluation() -> None:
     made = list(bindings(module.relax_functions["main"]))
     origins = {binding: binding for binding in made}
     at = Moment(made[1], 0, origins)
-    values = rounded_value(maker(module, "main"), [X], UNIT, at)
+    values = rounded_value(machine_factory(module, "main"), [X], UNIT, at)
     right = (np.exp(X) - X).astype(np.float64)
     assert len(values) == 4
     assert all(0 < np.abs(value - right).max() < 1e-4 for value in values)
-    assert rounded_value(maker(module, "main"), [X], UNIT, Moment(made[1], 1, origins)) == []
+    assert rounded_value(machine_factory(module, "main"), [X], UNIT, Moment(made[1], 1, origins)) == []
 
 
 def test_a_run_that_stops_is_left_out() -> None:
     module = program('k = T.int64()\ny = R.match_cast(x, R.Tensor((3, k), "float32"))\nreturn y')
-    assert rounded_runs(maker(module, "main"), [X], UNIT) == []
+    assert rounded_runs(machine_factory(module, "main"), [X], UNIT) == []

@@ -8,7 +8,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.debugger import Debugger, debug
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.session.check_costs import Costs, check_costs
+from relax_explorer.core.session.run_log import Costs, check_costs
 from relax_explorer.core.shapes.residual import shape_checks
 from relax_explorer.viz.marked_graph import call_text, share_text, site_rows, spent_text
 

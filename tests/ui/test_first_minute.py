@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.ui import directories, recent
+from relax_explorer.ui import directories, history
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keys import keymap
 from relax_explorer.ui.tui.screens.home_screen import RECIPE
@@ -48,7 +48,7 @@ async def test_home_leads_to_samples_and_to_the_recipe() -> None:
 
 async def test_home_starts_with_the_title_of_the_first_list(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("")
-    recent.remember(str(tmp_path / "one.py"))
+    history.remember_path(str(tmp_path / "one.py"))
     app = Explorer(None)
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)

@@ -17,7 +17,7 @@ from relax_explorer.core.passes.speculation import Verdict, verdicts
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.ui import recent
+from relax_explorer.ui import history
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.pass_trials import step_completions
@@ -409,7 +409,7 @@ async def test_home_tells_the_whole_sentence_of_a_sample_and_the_whole_path(
 ) -> None:
     long = tmp_path / ("a_long_name" * 10 + ".py")
     long.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(recent, "recent", lambda: [str(long)])
+    monkeypatch.setattr(history, "recent", lambda: [str(long)])
     app = Explorer(None)
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)

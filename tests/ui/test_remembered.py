@@ -11,8 +11,8 @@ from textual.widgets import Input
 
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.syntax.load import load
-from relax_explorer.ui import directories, remembered_inputs
-from relax_explorer.ui.remembered_inputs import module_key, remember, remembered
+from relax_explorer.ui import directories, history
+from relax_explorer.ui.history import module_key, remember, remembered
 from relax_explorer.ui.tui.app import Explorer
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import FIRST, SECOND, idle, press
@@ -37,14 +37,14 @@ def test_each_module_and_function_has_its_inputs(home: Path, monkeypatch: pytest
     assert remembered("a") == {"f": one}
     remember("a", "f", CallInputs("f", {"x": "1" * 20_000}))
     assert remembered("a") == {"f": one}
-    now = int(remembered_inputs.time.time()) + 10
-    for number in range(remembered_inputs.MOST):
-        monkeypatch.setattr(remembered_inputs.time, "time", lambda number=number: now + number)
+    now = int(history.time.time()) + 10
+    for number in range(history.MOST):
+        monkeypatch.setattr(history.time, "time", lambda number=number: now + number)
         remember(f"m{number}", "f", one)
-    assert len(json.loads((home / "inputs.json").read_text())) == remembered_inputs.MOST
+    assert len(json.loads((home / "inputs.json").read_text())) == history.MOST
     assert remembered("a") == {}
     assert remembered("m0") == {"f": one}
-    monkeypatch.setattr(remembered_inputs.time, "time", lambda: now + 10 + remembered_inputs.DAYS * 86_400)
+    monkeypatch.setattr(history.time, "time", lambda: now + 10 + history.DAYS * 86_400)
     assert remembered("m9") == {}
     assert remembered("m10") == {"f": one}
 

@@ -12,7 +12,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.widgets import Input
 
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.ui import recent
+from relax_explorer.ui import history
 from relax_explorer.ui.tui import pictures
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
@@ -246,7 +246,7 @@ async def test_open_keeps_what_is_open_if_it_fails(folder: str, tmp_path: Path) 
         await typed(pilot, app, f"open {LLAMA}")
         assert app.state.session is not before
         assert "forward(" in screen_text(app)
-        assert recent.recent()[:2] == [str(Path(LLAMA).resolve()), str(Path(folder).resolve())]
+        assert history.recent()[:2] == [str(Path(LLAMA).resolve()), str(Path(folder).resolve())]
 
 
 async def test_tab_completes_commands_stages_and_variables(folder: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from relax_explorer.core.relations.library import register_relation, unregister_relation
 from relax_explorer.core.relations.relay_types import Hole, TupleType
 from relax_explorer.core.relations.solver import Outcome
-from relax_explorer.ui import recent
+from relax_explorer.ui import history
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -348,7 +348,7 @@ async def test_one_program_at_a_time(tmp_path: Path) -> None:
         await idle(pilot, app)
         assert app.screen_name == "passes"
         assert app.state.solving is None
-        assert recent.recent()[:2] == [str(SAMPLES[0].resolve()), str(Path(WAITING).resolve())]
+        assert history.recent()[:2] == [str(SAMPLES[0].resolve()), str(Path(WAITING).resolve())]
 
 
 async def test_a_file_is_read_again_at_the_same_step(tmp_path: Path) -> None:

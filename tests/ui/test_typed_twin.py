@@ -9,7 +9,7 @@ import pytest
 
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
-from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS
+from relax_explorer.core.session.lockstep import LOCKSTEP_COMMANDS
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import KINDS
 from relax_explorer.ui.tui.typed import TYPED, command_line, twin_of_line

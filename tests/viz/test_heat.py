@@ -15,7 +15,7 @@ from relax_explorer.core.exec import one_run
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
-from relax_explorer.core.session.inputs import made_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph
@@ -53,7 +53,7 @@ def main(x: R.Tensor((2,), "float32")):
 
 def measured(module: Any, name: str = "main") -> BindingTimes:
     times = BindingTimes()
-    values, _ = made_inputs(module.relax_functions[name], {})
+    values, _ = generated_inputs(module.relax_functions[name], {})
     times.run(Machine(module, name, values))
     return times
 

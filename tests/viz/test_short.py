@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.viz.short import short_value
+from relax_explorer.viz.visible import fields_of
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,17 @@ def main(x: R.Tensor(("n",), "float32")):
     session = rxe.debug(rxe.parse(text), "main", [np.ones(2, "float32")])
     session.step()
     assert short_value(session.frame["g"]) == "closure(g) of x = (2,) f32 [1 1], n = 2"
+
+
+def test_fields_are_data_under_their_own_or_other_keys() -> None:
+    inner = SimpleNamespace(line=3)
+    value = SimpleNamespace(name="y", count=2, span=inner, place=None)
+    assert list(fields_of(value, "count of=name line=span.line").items()) == [
+        ("count", 2),
+        ("of", "y"),
+        ("line", 3),
+    ]
+    assert fields_of(value, "line=place.span.line") == {"line": None}
+    assert fields_of(SimpleNamespace(place=inner), "line=place.span.line") == {"line": None}
+    with pytest.raises(AttributeError):
+        fields_of(value, "size")

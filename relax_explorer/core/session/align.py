@@ -1,7 +1,4 @@
-"""Aligns the bindings of two stages, and classifies each pair.
-
-Relax functions are aligned by binding, not by line. PrimFuncs are aligned by line.
-"""
+"""What became of each binding: two modules aligned function by function, and the history of a value through the stages."""
 
 from __future__ import annotations
 
@@ -19,7 +16,15 @@ from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.passes.record import Record
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.pairing import Pairing, common_run, head_of, increasing, name_of
+from relax_explorer.core.session.binding_matches import (
+    Matching,
+    base_name,
+    common_run,
+    head_of,
+    increasing,
+    name_of,
+)
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
@@ -241,12 +246,12 @@ def align(
 def _aligned(
     old: Sequence[e.Binding], new: Sequence[e.Binding], params: dict[e.Var, e.Var]
 ) -> tuple[list[Pair], _Kinds]:
-    pairing = Pairing(old, new, params)
-    match = pairing.match
+    matching = Matching(old, new, params)
+    match = matching.match
     in_order = increasing(match)
     pairs: list[Pair] = []
     back = {j: i for i, j in match.items()}
-    kinds = _Kinds(pairing, params)
+    kinds = _Kinds(matching, params)
     position = 0
     for j in range(len(new)):
         i = back.get(j)
@@ -261,7 +266,7 @@ def _aligned(
         else:
             kind = kinds.of(old[i], new[j])
             moved = kind in ("same", "renamed") and i not in in_order
-            pairs.append(Pair("moved" if moved else kind, i, j, i in pairing.exact))
+            pairs.append(Pair("moved" if moved else kind, i, j, i in matching.exact))
     pairs += [Pair("removed", i, None) for i in range(position, len(old)) if i not in match]
     return pairs, kinds
 
@@ -269,11 +274,11 @@ def _aligned(
 class _Kinds:
     """Classifies matched bindings."""
 
-    def __init__(self, pairing: Pairing, params: Mapping[e.Var, e.Var]) -> None:
-        self._text = pairing.texts.of
+    def __init__(self, matching: Matching, params: Mapping[e.Var, e.Var]) -> None:
+        self._text = matching.texts.of
         self._variables: dict[e.Var, e.Var | None] = dict(params)  # from new variables to old ones
-        for i, j in pairing.match.items():
-            a, b = pairing.old[i], pairing.new[j]
+        for i, j in matching.match.items():
+            a, b = matching.old[i], matching.new[j]
             if b.var is not None:
                 self._variables[b.var] = a.var
             if type(a.value) is type(b.value) is e.Function:
@@ -440,3 +445,142 @@ def _recorded(fn: FunctionDiff, record: Record | None) -> Mapping[int, Group]:
         if len(before) > 1 and after:
             found[after[-1]] = Group("merged", before, (after[-1],), True)
     return found
+
+
+# -- provenance ------------------------------------------------------------------------------------------------------
+# The history of a binding from stage to stage; each answer has a certainty.
+#
+# The first match wins: same object (`=`), recorded rewrite (`=`), same variable (`≈`), alignment, inside of functions
+# that a pass outlined or inlined too: `≈` if the computation or name and callee are the same, as in the stages that a
+# build wrote to files, else `?`, a guess by name, operator and order. A value may also be gone, or not made yet.
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A value in one stage: its bindings there (none when gone), and the certainty (`=`, `≈`, `?`).
+
+    `stage` is its place among the stages, `label` the number that users see. `is_before` holds for stages
+    before the one that the history was asked in.
+    """
+
+    stage: int
+    made_by: str
+    bindings: tuple[e.Binding, ...]
+    mark: str
+    label: int
+    is_before: bool = False
+
+    @property
+    def gone(self) -> bool:
+        """True if the value has no binding in this stage."""
+        return not self.bindings
+
+    @property
+    def absence(self) -> str:
+        """Why the value has no binding in this stage."""
+        return "not made yet" if self.is_before else "gone"
+
+
+def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.Binding) -> list[Trace]:
+    """Trace the value of `binding`, a binding of stage `number`, through all stages in order."""
+    here = Trace(number, stages[number].made_by, (binding,), "=", stages[number].label)
+    earlier = _walk(stages, range(number, 0, -1), function, here, backwards=True)
+    later = _walk(stages, range(number + 1, len(stages)), function, here, backwards=False)
+    return [*reversed(earlier), here, *later]
+
+
+def _walk(
+    stages: Sequence[Snapshot], numbers: range, function: str, start: Trace, backwards: bool
+) -> list[Trace]:
+    traces: list[Trace] = []
+    current = start
+    for number in numbers:
+        if current.gone:
+            break
+        later = stages[number]
+        earlier = stages[number - 1]
+        target = earlier if backwards else later
+        links = _links(earlier, later, function, current.bindings, backwards)
+        current = Trace(target.number, target.made_by, links[0], links[1], target.label, backwards)
+        traces.append(current)
+    return traces
+
+
+def _links(
+    earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
+) -> tuple[tuple[e.Binding, ...], str]:
+    target = _of(earlier if backwards else later, function)
+    present = set(target)
+    same = tuple([b for b in items if b in present])
+    if same:
+        return same, "="
+    recorded = _followed(later, items, backwards)
+    kept = tuple([b for b in recorded if b in present])
+    if kept:
+        return kept, "="
+    variables = {b.var for b in items if b.var is not None}
+    by_var = tuple([b for b in target if b.var in variables])
+    if by_var:
+        return by_var, "≈"
+    if recorded == () and not backwards and _dropped(later, items):
+        return (), "="
+    return _followed_by_alignment(earlier, later, function, items, backwards)
+
+
+def _followed(later: Snapshot, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
+    """Follow the recorded rewrites of a stage to the end, through all steps of one pass."""
+    followed = set(items)
+    out: dict[e.Binding, None] = {}
+    for rewrite in reversed(later.rewrites) if backwards else later.rewrites:
+        source, target = (rewrite.after, rewrite.before) if backwards else (rewrite.before, rewrite.after)
+        if any(item in followed for item in source):
+            followed.update(target)
+            out.update(dict.fromkeys(target))
+    return tuple(out)
+
+
+def _dropped(later: Snapshot, items: tuple[e.Binding, ...]) -> bool:
+    return any(not r.after and any(item in r.before for item in items) for r in later.rewrites)
+
+
+def _followed_by_alignment(
+    earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
+) -> tuple[tuple[e.Binding, ...], str]:
+    old, new = _opened(earlier, later, function), _opened(later, earlier, function)
+    sources = set(items)
+    targets: dict[e.Binding, None] = {}
+    is_likely = True
+    for pair in align([part for part, _ in old], [part for part, _ in new]):
+        if pair.a is not None and pair.b is not None:
+            a, b = old[pair.a][1], new[pair.b][1]
+            if (b if backwards else a) in sources:
+                targets[a if backwards else b] = None
+                is_likely &= pair.kind != "changed" or _is_same_call(old[pair.a][0], new[pair.b][0])
+    return tuple(targets), "≈" if targets and is_likely else "?"
+
+
+def _is_same_call(old: e.Binding, new: e.Binding) -> bool:
+    """True if two bindings of one name call the same function or kernel, or an operator and its kernel."""
+    if name_of(old) is None or name_of(old) != name_of(new):
+        return False
+    return base_name(head_of(old)) == base_name(head_of(new))
+
+
+def _opened(stage: Snapshot, other: Snapshot, function: str) -> list[tuple[e.Binding, e.Binding]]:
+    """The bindings of a function, each with the one that holds it.
+
+    That is the binding itself, but for a call of a function that `other` does not have: a pass outlined it or inlined it. Such a call holds the
+    bindings of that function.
+    """
+    found = []
+    for binding in _of(stage, function):
+        value = binding.value
+        callee = value.op.name if type(value) is e.Call and type(value.op) is e.GlobalVar else None
+        inner = _of(stage, callee) if callee is not None and callee not in other.module.functions else []
+        found += [(part, binding) for part in inner or (binding,)]
+    return found
+
+
+def _of(stage: Snapshot, function: str) -> list[e.Binding]:
+    fn = stage.module.functions.get(function)
+    return list(bindings(fn)) if type(fn) is e.Function else []

@@ -19,7 +19,6 @@ from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.phases import module_check as rules
 from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.builds import Build, as_build
 from relax_explorer.core.session.compare import (
@@ -33,11 +32,12 @@ from relax_explorer.core.session.compare import (
     untold,
 )
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
-from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.recording import Recording
 from relax_explorer.core.session.samples import Sample, sample_run, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.validate import AgainstFirst
+from relax_explorer.core.session.verdict import Judgement
 
 # -- predicates ------------------------------------------------------------------------------------------------------
 # Tests of one stage of a build. Each returns the reason why it fails, or an empty text; it can be sent to another
@@ -49,7 +49,7 @@ Predicate = Callable[[Stage], str]
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The test of a stage: why it fails (empty if it does not), and what decided on the sample that told most."""
+    """The test of a stage: why it fails (empty if it holds), and what decided on the sample with the weightiest judgement."""
 
     reason: str
     judgement: Judgement | None = None
@@ -211,7 +211,7 @@ _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes ap
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its
-    results, on the sample that told most; `worst` is the distance of a result there that is out of the bound.
+    results, on the sample with the weightiest judgement; `worst` is the distance of a result there that is out of the bound.
     """
 
     number: int

@@ -20,16 +20,15 @@ from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.relations.inference import infer_relay
 from relax_explorer.core.relations.to_relax import lower_relay
-from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of, proposed
 from relax_explorer.core.session.compiled import executable_beside
-from relax_explorer.core.session.folders import nested, numbered_files, outer
+from relax_explorer.core.session.folders import address, nested, numbered_files, outer
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import (
     Aside,
+    BuildTexts,
     Contents,
     Kind,
-    Known,
     Recorded,
     Stage,
     StageText,
@@ -112,7 +111,7 @@ def _folder(path: str) -> Build:
             f"open one of its folders: {inner}" if inner else "name a folder of numbered stages, or one file"
         )
         raise Failure(Diagnostic(codes.UNREADABLE, text, help=help))
-    known = Known()
+    known = BuildTexts()
     stages = []
     for hit, name in found:
         given = _program(str(name))
@@ -178,7 +177,7 @@ def _may_be_program(text: str) -> bool:
 
 def _of_found(found: Sequence[tuple[str, Found]], name: str) -> Build:
     """The programs that were found in a text, each with the name of the file or part that holds it."""
-    known = Known()
+    known = BuildTexts()
     stages = []
     programs_alone = [item for _, item in found]
     for number, ((file, item), made_by) in enumerate(zip(found, _names(programs_alone), strict=True)):
@@ -189,10 +188,10 @@ def _of_found(found: Sequence[tuple[str, Found]], name: str) -> Build:
 
 
 def _long(path: str) -> Build:
-    """The programs of a long log. Their texts are looked at once, and not kept."""
+    """The programs of a long log. Their texts are read once, and do not stay in memory."""
     stages: list[Stage] = []
     contents: dict[object, Contents] = {}
-    known = Known()
+    known = BuildTexts()
     heads = []
     for place, found in programs_in(path):
         given = StageText("", path, place, place.above).shared(known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from relax_explorer.core.check.call_graph import mentioned, reached
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.pipeline import Step, steps
+from relax_explorer.core.passes.pipeline import FromFile, Step, steps
 from relax_explorer.core.phases.module_check import checked, judged, lenient, problems
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
@@ -329,7 +329,7 @@ class RecordedSession(Session):
             return Snapshot(
                 number, stage.made_by, IRModule({}), True, found, text=text, recorded_as=stage.number
             )
-        if before is not None and before.given is given:  # the same text
+        if before is not None and before.as_read is given:  # the same text
             return Snapshot(
                 number,
                 stage.made_by,
@@ -337,14 +337,14 @@ class RecordedSession(Session):
                 False,
                 before.problems,
                 recorded_as=stage.number,
-                given=given,
+                as_read=given,
             )
         result = checked(given, self.profile)
         is_changed = before is None or bool(before.text) or not structural_equal(before.module, result.module)
         module = result.module if is_changed or before is None else before.module
         found = self._lenient(result.problems)
         return Snapshot(
-            number, stage.made_by, module, is_changed, found, recorded_as=stage.number, given=given
+            number, stage.made_by, module, is_changed, found, recorded_as=stage.number, as_read=given
         )
 
     def _lenient(self, found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -394,3 +394,42 @@ def kernel_history(session: Session, name: str) -> Iterator[KernelTrace]:
 def has_kernel(session: Session, name: str) -> bool:
     """True if a stage of the module has a kernel of this name."""
     return any(type(stage.module.functions.get(name)) is PrimFunc for stage in session.stages)
+
+
+# -- pass files ------------------------------------------------------------------------------------------------------
+# Files that options of passes name: `BindParams{params="weights.npz"}`.
+
+
+def with_files(
+    pipeline: str | Iterable[str], profile: str = "spec", opened: Callable[[str], str] = str
+) -> list[Step]:
+    """The steps of a pipeline, with what their files hold: arrays of an .npz for values by name, the text for ReplaceModule.
+
+    The profile is that of `steps`. `opened` gets each path before it is opened, and may refuse it.
+    Raises Failure for an unknown pass or option, and for an unreadable file.
+    """
+    return [
+        replace(step, options={**step.options, **_option_arrays(step, opened), **_option_text(step, opened)})
+        for step in steps(pipeline, profile)
+    ]
+
+
+def _option_text(step: Step, opened: Callable[[str], str]) -> dict[str, object]:
+    """The text of the file that ReplaceModule goes on with."""
+    path = step.options.get("text", "")
+    if step.of.name != "ReplaceModule" or not path.endswith(".py") or "\n" in path:
+        return {}
+    from relax_explorer.core.syntax.load import read_text
+
+    return {"text": read_text(opened(path))}
+
+
+def _option_arrays(step: Step, opened: Callable[[str], str]) -> dict[str, object]:
+    by_name = [option.name for option in step.of.options if isinstance(option.default, dict)]
+    given = {name: step.options.get(name) for name in by_name}
+    paths = {name: path for name, path in given.items() if isinstance(path, str) and path.endswith(".npz")}
+    if not paths:
+        return {}
+    from relax_explorer.core.session.arrays import read_arrays
+
+    return {name: FromFile(path, read_arrays(opened(path))) for name, path in paths.items()}

@@ -1,4 +1,4 @@
-"""What a user said of the inputs of a call."""
+"""The inputs of a call as the user gave them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REST = "*"
 
 @dataclass(frozen=True)
 class CallInputs:
-    """What a user said of a call: the function (empty: the entry), sources of parameters, lengths of shape variables.
+    """What the user gave for a call: the function (empty: the entry), sources of parameters, lengths of shape variables.
 
     `calls` is a file of calls that are made instead.
     """

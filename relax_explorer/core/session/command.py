@@ -6,11 +6,12 @@
 
 There are four tables of commands. They differ in what a command runs on, and in what it returns:
 
-* `ui/commands.py`: the commands of the shell, run with a value for each argument; they return the exit status. Click options, help,
-  the settings that files may hold, and completion come from it. `run` names a function of `ui/cli`, imported at the first call.
+* `ui/commands.py`: the commands of the shell, run with a value for each argument; they return a `Result`, which `ui/cli/output.py` shows as text
+  or JSON, or the exit status. Click options, help, the settings that files may hold, and completion come from it.
+  `run` names a function of `ui/cli`, imported at the first call.
 * `ui/tui/typed.py`: the lines behind `:`, run on the explorer with the text behind the name. The menu, the palette, `:commands` and
   the twin in the footer come from it.
-* `core/session/debug_commands.py` and `lockstep_commands.py`: the commands of a prompt, run on its session with the text behind the
+* `core/session/debug_commands.py` and `lockstep.py`: the commands of a prompt, run on its session with the text behind the
   name; they return an `Answer`, data that has a form as text and one as JSON (`viz/debug_text.py`).
 
 A twin is the command line of the shell that does what a line of the explorer does; a command without one tells why. A key that does
@@ -35,7 +36,8 @@ class Argument:
 
     `kind` is text, int, float, flag, switch (a flag with a `--no-` form), permission (a flag that is typed), source (a path to read), sources
     (several), target (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to
-    execute, may be repeated) or one of `choices`. Passes and codes are names with commas; stage, subject, variable and others tell what completes
+    execute, may be repeated), form (how the result is shown: the renderer takes it, not
+    the handler) or one of `choices`. Passes and codes are names with commas; stage, subject, variable and others tell what completes
     the argument.
     """
 

@@ -18,8 +18,8 @@ import numpy as np
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, kind_of
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.binding_matches import base_name, common_run
 from relax_explorer.core.session.difference import Tolerance, distance, is_float, leaves_of
-from relax_explorer.core.session.pairing import base_name, common_run
 from relax_explorer.core.session.recording import Production
 
 Origins = Mapping[e.Binding, e.Binding]
@@ -46,7 +46,7 @@ def counterparts(
     interrupt: Interrupt | None = None,
 ) -> list[Match]:
     """The matches in the order of the new run, then the values that only the old run has. Raises Cancelled if it was interrupted."""
-    known = _Known(tolerance)
+    known = _Labels(tolerance)
     labels = (
         [known.label(item.value) for item in polled(a, interrupt)],
         [known.label(item.value) for item in polled(b, interrupt)],
@@ -202,7 +202,7 @@ def _joined(key: Hashable, label: Hashable) -> Hashable:
     return object() if key is None else (key, label)
 
 
-class _Known:
+class _Labels:
     """Gives equal values equal labels. Floats are equal within the tolerance."""
 
     def __init__(self, tolerance: Tolerance) -> None:

@@ -1,18 +1,153 @@
-"""The debugger commands that move: forward, and back by the reverse of each."""
+"""The motions of the debugger: forward and back, over bindings, calls, and the stores of a PrimFunc."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
-from relax_explorer.core.exec.changes import back_to_change, forward_to_change, held
+from relax_explorer.core.exec.changes import (
+    Fingerprint,
+    back_to_change,
+    fingerprint_of,
+    forward_to_change,
+    held,
+)
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, NoValue, expression
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.session import debug_kernels as kernels
 from relax_explorer.core.session.call_program import CallSteps
 from relax_explorer.core.session.debug_places import refused
 from relax_explorer.core.session.debug_session import Answer, DebugSession
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.kernel_walk import KernelWalk
+
+
+Motion = Callable[[Debugger], object]
+
+
+# -- bindings and stores ---------------------------------------------------------------------------------------------
+# A motion goes from binding to binding; inside a PrimFunc, from store to store.
+
+
+def _always() -> bool:
+    return True
+
+
+def _motion(outside: Motion, inside: Motion) -> Motion:
+    """A motion outside of PrimFuncs, and the one that takes its place inside."""
+    return lambda debugger: (outside if debugger.inside is None else inside)(debugger)
+
+
+def _undo_store(debugger: Debugger) -> None:
+    """Undo one store. Before the first one, leave the PrimFunc."""
+    walk = debugger.inside
+    if walk is not None and walk.number:
+        walk.goto(walk.number - 1)
+    else:
+        debugger.back()
+
+
+def _enter(debugger: Debugger) -> None:
+    """Go into the PrimFunc that the next binding calls; else one step."""
+    if debugger.next_kernel is not None:
+        debugger.enter()
+    else:
+        one_step(debugger)
+
+
+def _enter_at_end(debugger: Debugger) -> None:
+    """Undo one step. If it called a PrimFunc, stop there after its last store."""
+    if debugger.position:
+        debugger.back()
+        if debugger.next_kernel is not None:
+            debugger.enter_at_end()
+
+
+def _leave_loop(debugger: Debugger) -> None:
+    """Run out of the innermost loop."""
+    walk = debugger.inside
+    assert walk is not None  # the debugger is inside a PrimFunc
+    debugger.forward_inside(_outside_loop(walk))
+
+
+def _back_out_of_loop(debugger: Debugger) -> None:
+    """Go back to before the innermost loop."""
+    walk = debugger.inside
+    assert walk is not None  # the debugger is inside a PrimFunc
+    is_outside = _outside_loop(walk)
+    walk.back_until(walk.number - 1, lambda: is_outside() or bool(debugger.stops))
+
+
+one_step = _motion(
+    lambda debugger: debugger.forward(_always), lambda debugger: debugger.forward_inside(_always)
+)
+one_back = _motion(lambda debugger: debugger.backward(_always), _undo_store)
+one_into = _motion(_enter, one_step)
+one_back_into = _motion(_enter_at_end, one_back)
+next_ = _motion(Debugger.next, one_step)
+back_next = _motion(Debugger.back_next, one_back)
+finish = _motion(Debugger.finish, lambda debugger: debugger.forward(_always))
+back_finish = _motion(Debugger.back_finish, lambda debugger: debugger.backward(_always))
+past_loop = _motion(Debugger.next, _leave_loop)
+before_loop = _motion(Debugger.back_next, _back_out_of_loop)
+
+
+def to_store(debugger: Debugger, number: int) -> None:
+    """Go to after a number of stores of the PrimFunc; beyond its end, its call is done."""
+    walk = debugger.inside
+    assert walk is not None  # the caller is inside one
+    walk.goto(number)
+    if walk.is_done:
+        debugger.step()
+
+
+def _outside_loop(walk: KernelWalk) -> Callable[[], bool]:
+    """A test that holds outside the innermost loop, as it runs now."""
+    loops = dict(walk.machine.loops)
+    innermost = next(reversed(loops), None)
+    around = {var: value for var, value in loops.items() if var is not innermost}
+
+    def is_outside() -> bool:
+        now = walk.machine.loops
+        return innermost not in now or any(now.get(var) != value for var, value in around.items())
+
+    return is_outside
+
+
+def to_store_change(debugger: Debugger, walk: KernelWalk, read: Expression, is_back: bool) -> bool:
+    """Go to the store that changes the value of an expression. If there is none, stay and return False."""
+    known: list[Fingerprint] = []
+
+    def now() -> Fingerprint:
+        return fingerprint_of(read, walk, walk.element)
+
+    def prime() -> None:
+        known[:] = [now()]
+
+    def is_changed() -> bool:
+        before = known[0]
+        prime()
+        return known[0] != before
+
+    start = walk.number
+    if is_back:
+        found = walk.back_until(start, is_changed, prime)
+    else:
+        prime()
+        found = False
+        while not found and walk.step():
+            debugger.interrupt.check()
+            found = is_changed()
+    if not found:
+        walk.goto(start)
+    return found
+
+
+# -- debug motions ---------------------------------------------------------------------------------------------------
+# The debugger commands that move: forward, and back by the reverse of each.
+
 
 LAST = 10**12  # beyond the last step of any run
 
@@ -44,7 +179,7 @@ def run(session: DebugSession, text: str) -> Answer:
     return session.move(motion)
 
 
-def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], object]) -> Answer:
+def _repeated(session: DebugSession, text: str, motion: Motion) -> Answer:
     """Move several times, until a breakpoint stops or the end or start is reached."""
     times = count(text)
 
@@ -58,12 +193,12 @@ def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], obj
     return session.move(motions)
 
 
-def times(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], Answer]:
+def times(motion: Motion) -> Callable[[DebugSession, str], Answer]:
     """The command that moves some times."""
     return lambda session, text: _repeated(session, text, motion)
 
 
-def once(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], Answer]:
+def once(motion: Motion) -> Callable[[DebugSession, str], Answer]:
     """The command that moves once, and takes no argument."""
 
     def run(session: DebugSession, text: str) -> Answer:
@@ -76,22 +211,22 @@ def once(motion: Callable[[Debugger], object]) -> Callable[[DebugSession, str], 
 def step(session: DebugSession, text: str) -> Answer:
     """`step`; `step in` is `into`."""
     word, _, rest = text.partition(" ")
-    return into(session, rest.strip()) if word == "in" else _repeated(session, text, kernels.step)
+    return into(session, rest.strip()) if word == "in" else _repeated(session, text, one_step)
 
 
 def into(session: DebugSession, text: str) -> Answer:
     """`into`."""
-    return _repeated(session, text, kernels.into)
+    return _repeated(session, text, one_into)
 
 
 def until(session: DebugSession, text: str) -> Answer:
     """`until`."""
-    return to(session, session.places.breakpoint(text)) if text else session.move(kernels.until)
+    return to(session, session.places.breakpoint(text)) if text else session.move(past_loop)
 
 
 def back_until(session: DebugSession, text: str) -> Answer:
     """`reverse-until`."""
-    return to(session, session.places.breakpoint(text), True) if text else session.move(kernels.back_until)
+    return to(session, session.places.breakpoint(text), True) if text else session.move(before_loop)
 
 
 def to(session: DebugSession, place: Breakpoint, is_back: bool = False) -> Answer:
@@ -112,7 +247,7 @@ def goto(session: DebugSession, text: str) -> Answer:
     inside = session.debugger.inside
     if inside is not None and text.startswith(("+", "-")):
         stores = inside.number + int(text[0] + "1") * count(text[1:])
-        return session.move(lambda debugger: kernels.to_store(debugger, max(stores, 0)))
+        return session.move(lambda debugger: to_store(debugger, max(stores, 0)))
     named = {"start": 0, "end": LAST}
     if text in named:
         position = named[text]
@@ -165,7 +300,7 @@ def _to_change(
     def motion(debugger: Debugger) -> None:
         walk = debugger.inside
         if walk is not None and frame is walk:
-            found.append(kernels.to_change(debugger, walk, read, is_back=change is back_to_change))
+            found.append(to_store_change(debugger, walk, read, is_back=change is back_to_change))
             return
         assert isinstance(frame, Frame)  # no other frame is a PrimFunc
         start = debugger.position

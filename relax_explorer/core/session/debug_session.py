@@ -69,7 +69,7 @@ class Watch:
 
     number: int
     expression: Expression
-    known: Fingerprint = NO_VALUE
+    fingerprint: Fingerprint = NO_VALUE
     is_changed: bool = False
 
 
@@ -257,7 +257,7 @@ class DebugSession:
         """The watches with their values, or the reason why they have none. Marks those that changed."""
         for item in self.watches:
             now = self._fingerprint(item.expression)
-            item.is_changed, item.known = now != item.known, now
+            item.is_changed, item.fingerprint = now != item.fingerprint, now
         return self.watched()
 
     def watched(self) -> list[tuple[Watch, Value, str]]:

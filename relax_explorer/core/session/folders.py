@@ -1,4 +1,4 @@
-"""Folders of numbered stages, and those inside them."""
+"""Folders of numbered stages, those inside them, and addresses of stages, `PATH@STAGE`. Nothing else of the core is imported for them."""
 
 from __future__ import annotations
 
@@ -52,3 +52,15 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
+
+
+# -- addresses -------------------------------------------------------------------------------------------------------
+# Addresses of stages: `PATH@STAGE`. Nothing of the core is imported for them.
+
+
+def address(text: str) -> tuple[str, str | None]:
+    """Path and stage of `PATH@STAGE`. A file whose own name has an `@` is a path."""
+    path, at, stage = text.rpartition("@")
+    if not at or not path or os.path.exists(text):  # also for a name that no file can have
+        return text, None
+    return path, stage

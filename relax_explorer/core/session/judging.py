@@ -38,8 +38,15 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
-from relax_explorer.core.session.judgement import Decider, Growth, Judgement, growth, relative
-from relax_explorer.core.session.recording import Production, Recording, differing, is_same, maker, recorded
+from relax_explorer.core.session.recording import (
+    Production,
+    Recording,
+    differing,
+    is_same,
+    machine_factory,
+    recorded,
+)
+from relax_explorer.core.session.samples import SampleRun
 from relax_explorer.core.session.shadows import (
     ALLOWANCE,
     Moment,
@@ -51,7 +58,16 @@ from relax_explorer.core.session.shadows import (
     rounded_value,
     spread,
 )
-from relax_explorer.core.session.verdict import OTHER_LINES, Report, outcome
+from relax_explorer.core.session.verdict import (
+    OTHER_LINES,
+    Decider,
+    Growth,
+    Judgement,
+    Report,
+    growth,
+    outcome,
+    relative,
+)
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
@@ -264,6 +280,12 @@ class Ran:
     program: CallProgram | None = None
 
 
+def ran_of(given: SampleRun, module: IRModule, run: Recording) -> Ran:
+    """A run of a sample on a stage, for the judge. A stage without a normal form ran nothing."""
+    made = module if run.failure is not None else given.module(module)
+    return Ran(made, given.function, given.values, run, given.program)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
     """Recorded runs in float64 of both programs, the matches of their values, and the bound of these matches."""
@@ -381,7 +403,10 @@ class Judge:
         shadow = self.shadows.of(a.module, a.function)
         if isinstance(shadow, NoShadow):
             return False
-        make, values = self.shadows.maker(shadow, a.function, a.program), wide_value(tuple(a.values))
+        make, values = (
+            self.shadows.machine_factory(shadow, a.function, a.program),
+            wide_value(tuple(a.values)),
+        )
         first = None if traced is None else traced.parted
         if traced is not None and first is not None:
             item, other = first
@@ -462,7 +487,7 @@ class Judge:
     def _rounded_runs(self, a: Ran, unit: float) -> list[Results]:
         known = self._rounded
         if known is None or known[0] is not a.values or known[1] is not a.module or known[2] != unit:
-            make = maker(a.module, a.function, self._cache, self._interrupt, a.program)
+            make = machine_factory(a.module, a.function, self._cache, self._interrupt, a.program)
             known = self._rounded = a.values, a.module, unit, rounded_runs(make, a.values, unit)
         return known[3]
 
@@ -481,7 +506,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """What two runs are to each other: why they differ (empty if they do not), the distances of their results, and what decided.
+    """The comparison of two runs: why they differ (empty if they do not), the distances of their results, and what decided.
 
     Without a judgement, no rounding can explain the reason. `traced` are the recorded runs in float64, if there are any.
     """

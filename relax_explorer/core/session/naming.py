@@ -1,4 +1,4 @@
-"""Which entry of a file of arrays goes where: by name, as far as names are told, else by number or in order.
+"""Which entry of a file of arrays goes to which parameter: by name where the program has names, else by number or in order.
 
 Dotted, slashed and underscored names are one name: `c1.weight`, `c1/weight` and `c1_weight`. TVM's printer appends numbers
 to names that are taken; an entry without that number fits too, if no closer one does.
@@ -29,7 +29,7 @@ from relax_explorer.core.session.arrays import Entry, Weights, cut, is_stored
 # The names that a program tells for the fields of its tuple parameters, so that weights find their fields.
 # A function tells them by its attribute `param_names`, by the variables that it binds to the fields
 # (`embedding_weight1 = packed_params[0]`), or by those of a function that it hands the tuple to. Passes rename
-# variables, so `told_by` asks several stages of one build, the nearest first.
+# variables, so `names_from` asks several stages of one build, the nearest first.
 
 
 Path = tuple[int, ...]
@@ -50,7 +50,7 @@ def leaves(info: s.StructInfo, path: Path = ()) -> Iterator[tuple[Path, s.Struct
         yield from leaves(part, (*path, number))
 
 
-def told_by(modules: Iterable[IRModule], function: str) -> FieldNames:
+def names_from(modules: Iterable[IRModule], function: str) -> FieldNames:
     """The names for the tuple parameters of a function. For each parameter the first module counts that tells any."""
     found: dict[str, Mapping[Path, str]] = {}
     for module in modules:
@@ -145,7 +145,7 @@ _MOST_COMPARED = 2000  # names among which the nearest is looked for
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place for an array: parameter `number`, or the part at `path` of it. `name` is told by the program, or empty."""
+    """A place for an array: parameter `number`, or the part at `path` of it. `name` is the name that the program has for it, or empty."""
 
     number: int
     path: Path

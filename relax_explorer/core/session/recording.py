@@ -32,13 +32,19 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, cut
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.difference import leaves_of, same_bits
-from relax_explorer.core.session.written_places import Held, Place, held_before, places_before, variables_of
+from relax_explorer.core.session.written_places import (
+    Place,
+    StatefulOperand,
+    places_before,
+    stateful_operands,
+    variables_of,
+)
 
 _MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class MachineFactory:
     """Makes machines for the copied arguments of a call; `program` are the calls of a file that the function makes."""
 
     make: Callable[[tuple[Value, ...]], Machine]
@@ -113,7 +119,7 @@ class Recording:
         """The results of the last call, without caches: those that a file of right results holds as out0, out1, …"""
         return list(leaves_of(self.result)) if program is None else list(self.ends)
 
-    def keep(self, machine: Machine, make: Maker) -> None:
+    def keep(self, machine: Machine, make: MachineFactory) -> None:
         """Keep the result and the output of a machine that ended."""
         self.output, self.inputs = tuple(machine.output), content(self.inputs)
         if make.program is None:
@@ -139,10 +145,10 @@ def finished(
 
     `program` are the calls of a file that the function makes.
     """
-    return finished_on(maker(module, function, cache, interrupt, program), args)
+    return finished_on(machine_factory(module, function, cache, interrupt, program), args)
 
 
-def finished_on(make: Maker, args: Sequence[Value]) -> Recording:
+def finished_on(make: MachineFactory, args: Sequence[Value]) -> Recording:
     """Run a machine to its end, without recording its values."""
     recording, arguments = Recording(), copied(tuple(args))
     machine: Machine | None = None
@@ -218,23 +224,23 @@ def recorded(
 
     `program` are the calls of a file that the function makes.
     """
-    return recorded_on(maker(module, function, cache, interrupt, program), args, most)
+    return recorded_on(machine_factory(module, function, cache, interrupt, program), args, most)
 
 
-def maker(
+def machine_factory(
     module: IRModule, function: str, cache: Path | None = None, interrupt: Interrupt | None = None,
     program: CallProgram | None = None,
-) -> Maker:  # fmt: skip
+) -> MachineFactory:  # fmt: skip
     """Makes machines for calls of one function."""
 
     def make(arguments: tuple[Value, ...]) -> Machine:
         module_to_run = normal_form_of(module)
         return Machine(module_to_run, function, arguments, cache=cache, interrupt=interrupt, private=True)
 
-    return Maker(make, program)
+    return MachineFactory(make, program)
 
 
-def recorded_on(make: Maker, args: Sequence[Value], most: int = INPUT_LIMIT) -> Recording:
+def recorded_on(make: MachineFactory, args: Sequence[Value], most: int = INPUT_LIMIT) -> Recording:
     """Run a machine to its end and record its values, up to `most` bytes."""
     recorder = _Recorder(most, make.program)
     recording, arguments = recorder.recording, copied(tuple(args))
@@ -281,11 +287,11 @@ class _Recorder:
         frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         if self.program is not None and len(machine.frames) == 1 and binding is not None:
             self.call = self.program.number(binding)
-        held = held_before(frame, binding)
+        stateful = stateful_operands(frame, binding)
         reads = self._reads(binding.value) if binding is not None else ()
         reads = tuple(
             dict.fromkeys(
-                [*reads, *[self.written[item.value] for item in held if item.value in self.written]]
+                [*reads, *[self.written[item.value] for item in stateful if item.value in self.written]]
             )
         )
         recording.last, recording.last_reads = binding, reads
@@ -302,7 +308,7 @@ class _Recorder:
             self._leave(frame, event)
         elif event.kind == "bind" and event.binding is not None:
             taken = reads if event.binding is binding else self._reads(event.binding.value)
-            changed = [item for item in held if item.is_changed()]
+            changed = [item for item in stateful if item.is_changed()]
             taken = self._changed(event, taken, [item for item in changed if item.value is not event.value])
             self._bound(event, taken, places)
             for item in changed:  # what a binding returns is recorded as its result
@@ -330,7 +336,7 @@ class _Recorder:
         binding = event.binding
         assert binding is not None  # of events that bind
         written = [place for place in places if place.is_new()]
-        if binding.var is not None and is_kept(event.value) and not _allocates(binding.value):
+        if binding.var is not None and is_comparable(event.value) and not _allocates(binding.value):
             number = self._add(binding, binding.var.name, event.value, reads, False)
             self.sources[-1][binding.var] = (number,)
             self._remember(
@@ -347,7 +353,9 @@ class _Recorder:
             self._remember([(place.var, place.name, place.array) for place in written], known)
             self.writers += [(*_addresses(place.array), place.name) for place in written]
 
-    def _changed(self, event: Event, reads: tuple[int, ...], objects: list[Held]) -> tuple[int, ...]:
+    def _changed(
+        self, event: Event, reads: tuple[int, ...], objects: list[StatefulOperand]
+    ) -> tuple[int, ...]:
         """Record the objects that a binding changed. Its result follows from them, too: returns what it reads."""
         assert event.binding is not None  # of events that bind
         for item in objects:
@@ -356,7 +364,7 @@ class _Recorder:
             reads = (*reads, number)
         return reads
 
-    def _wrote(self, item: Held, number: int) -> None:
+    def _wrote(self, item: StatefulOperand, number: int) -> None:
         """Note the production that changed an object last."""
         self.written[item.value] = number
         self.sources[-1][item.var] = (number,)
@@ -466,12 +474,12 @@ def _places(fn: e.Function) -> dict[int, int]:
     return {id(binding): number for number, binding in enumerate(bindings(fn), 1)}
 
 
-def is_kept(value: Value) -> bool:
-    """True for a value that can be compared: tensors, shapes, scalars, caches, and tuples that hold one."""
+def is_comparable(value: Value) -> bool:
+    """True for a value that can be compared: tensors, shapes, scalars, caches, and tuples with one of these."""
     if isinstance(value, Stateful):
         return bool(value.parts())
     if type(value) is tuple:
-        return any(map(is_kept, value))
+        return any(map(is_comparable, value))
     return isinstance(value, (np.ndarray, np.generic, Shape, bool, int, float))
 
 

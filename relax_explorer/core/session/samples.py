@@ -19,10 +19,9 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.call_program import CallProgram, call_program
-from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, made_inputs
-from relax_explorer.core.session.named_calls import NamedCall, read_calls
-from relax_explorer.core.session.naming import FieldNames, told_by
+from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
+from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, generated_inputs
+from relax_explorer.core.session.naming import FieldNames, names_from
 from relax_explorer.core.session.recording import Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
@@ -64,7 +63,7 @@ class Sample:
         if self.file:
             return from_file(fn, self.file, self.most, self.names)
         default = f"randn:{self.seed}"
-        return made_inputs(fn, dict(self.sources), dict(self.lengths), default, self.most, self.names)[0]
+        return generated_inputs(fn, dict(self.sources), dict(self.lengths), default, self.most, self.names)[0]
 
     def __str__(self) -> str:
         if self.calls is not None:
@@ -174,7 +173,7 @@ class SampleRun:
         self, stage: IRModule, cache: Path | None = None, interrupt: Interrupt | None = None
     ) -> Recording:
         """The results on a stage, without the values on the way."""
-        made = self._made(stage)
+        made = self._runnable(stage)
         if isinstance(made, Recording):
             return made
         return finished(made, self.function, self.values, cache, interrupt, self.program)
@@ -183,12 +182,12 @@ class SampleRun:
         self, stage: IRModule, cache: Path | None = None, interrupt: Interrupt | None = None
     ) -> Recording:
         """The results on a stage, and all values on the way."""
-        made = self._made(stage)
+        made = self._runnable(stage)
         if isinstance(made, Recording):
             return made
         return recorded(made, self.function, self.values, cache, interrupt, program=self.program)
 
-    def _made(self, stage: IRModule) -> IRModule | Recording:
+    def _runnable(self, stage: IRModule) -> IRModule | Recording:
         """The stage with the function, or the failure of a stage that has no normal form: it runs nothing."""
         try:
             return self.module(stage)
@@ -247,7 +246,7 @@ def start_of(
         return Start(program.into(module), program.name, program.values, program, notes)
     fn = module.functions[function]
     assert type(fn) is e.Function  # the callers checked this
-    names = told_by([module, *earlier], function)
+    names = names_from([module, *earlier], function)
     values, note = call_values(fn, given, most, names)
     return Start(module, function, values, None, note)
 
@@ -257,7 +256,7 @@ def sample_of_calls(path: str, modules: Sequence[IRModule], most: int = INPUT_LI
     calls = read_calls(_text(path), path)
     if not calls:
         raise damaged(f"{path} makes no call")
-    names = {call.function: told_by(modules, call.function) for call in calls if "." not in call.function}
+    names = {call.function: names_from(modules, call.function) for call in calls if "." not in call.function}
     return Sample(most=most, calls=CallFile(path, os.path.dirname(path), tuple(calls), names))
 
 

@@ -19,8 +19,7 @@ from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.phases.module_check import checked, judged, lenient
 from relax_explorer.core.phases.module_properties import Property, holding
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import ModuleDiff, diff_modules, with_groups
-from relax_explorer.core.session.provenance import Trace, history
+from relax_explorer.core.session.align import ModuleDiff, Trace, diff_modules, history, with_groups
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Distinct, distinct
 from relax_explorer.core.shown import Shown
@@ -133,11 +132,11 @@ class Plan:
             return Plan(tuple(entries))
         return Plan(tuple([Planned(entry.step.in_profile(profile), entry.is_on) for entry in entries]))
 
-    def with_missing(self, number: int, held: Collection[Property]) -> Plan:
+    def with_missing(self, number: int, properties: Collection[Property]) -> Plan:
         """With the passes that establish what a step requires, before it. The same plan if nothing is missing, or no pass helps."""
         plan, last = self, number
         while last - number < MOST_INSERTED:
-            lacking = [(n, item) for n in range(number, last + 1) for item in plan.missing(n, held)]
+            lacking = [(n, item) for n in range(number, last + 1) for item in plan.missing(n, properties)]
             if not lacking:
                 break
             place, needed = lacking[0]  # the makers inserted so far may lack something, too
@@ -145,35 +144,36 @@ class Plan:
             if not makers:
                 break
             plan = min(
-                [plan.with_text(place, name) for name in makers], key=lambda item: len(item.remarks(held))
+                [plan.with_text(place, name) for name in makers],
+                key=lambda item: len(item.remarks(properties)),
             )
             last += 1
         return plan
 
-    def missing(self, number: int, held: Collection[Property]) -> list[Property]:
+    def missing(self, number: int, properties: Collection[Property]) -> list[Property]:
         """What an entry requires and the steps before it do not provide."""
-        there = self.before(number, held)
+        there = self.before(number, properties)
         return [item for item in self.entries[number].step.of.requires if item not in there]
 
-    def before(self, number: int, held: Collection[Property]) -> set[Property]:
+    def before(self, number: int, properties: Collection[Property]) -> set[Property]:
         """The properties that hold before an entry, as the contracts promise."""
-        return Plan(self.entries[:number]).result(held)
+        return Plan(self.entries[:number]).result(properties)
 
-    def remarks(self, held: Collection[Property]) -> list[tuple[int, Diagnostic]]:
-        """What the order lacks, each with the number of its step. `held` are the properties of the input."""
+    def remarks(self, properties: Collection[Property]) -> list[tuple[int, Diagnostic]]:
+        """What the order lacks, each with the number of its step. `properties` are those of the input."""
         on = [number for number, entry in enumerate(self.entries) if entry.is_on]
-        return [(on[place], problem) for place, problem in unmet(self.steps, held)]
+        return [(on[place], problem) for place, problem in unmet(self.steps, properties)]
 
-    def result(self, held: Collection[Property]) -> set[Property]:
+    def result(self, properties: Collection[Property]) -> set[Property]:
         """The properties that hold behind the last step, as the contracts promise."""
-        found = set(held)
+        found = set(properties)
         for step in self.steps:
             found = (found - step.breaks()) | {*step.of.establishes}
         return found
 
-    def lost(self, before: Plan, held: Collection[Property]) -> list[Property]:
+    def lost(self, before: Plan, properties: Collection[Property]) -> list[Property]:
         """The properties that the result of another plan has, and the result of this one lacks."""
-        gone = before.result(held) - self.result(held)
+        gone = before.result(properties) - self.result(properties)
         return sorted(gone, key=lambda item: item.name)
 
 
@@ -221,16 +221,16 @@ class Session(Shown):
         )
         self.stages: list[Snapshot] = [Snapshot(0, "input", result.module, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)
-        held = holding(result.module, None if tvm else result.well_formed)
-        self.held: list[set[Property]] = [held]  # the properties of each stage
+        properties = holding(result.module, None if tvm else result.well_formed)
+        self.properties: list[set[Property]] = [properties]  # the properties of each stage
         ran = recorded(result.module) or ()
-        self.notes: list[Diagnostic] = explain(self.pipeline, held, ran)
+        self.notes: list[Diagnostic] = explain(self.pipeline, properties, ran)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
         self._distinct: tuple[Snapshot | None, tuple[Distinct, ...]] | None = (
             None  # the problems up to a stage
         )
-        self._outcomes = run(result.module, self.pipeline, held)
+        self._outcomes = run(result.module, self.pipeline, properties)
 
     @classmethod
     def open(
@@ -266,33 +266,35 @@ class Session(Shown):
             outcome.record,
             outcome.seconds,
         )
-        self.held.append(outcome.holding(self.held[-1]))
+        self.properties.append(outcome.holding(self.properties[-1]))
         self._forget_facts(snapshot.module.functions)
         self.stages.append(snapshot)
         for listener in self.listeners:
             listener(snapshot)
         return snapshot
 
-    def _forget_facts(self, kept: Mapping[str, object]) -> None:
-        """Drop what passes derived about the functions of the last stage that are not among `kept`. Views derive it again."""
+    def _forget_facts(self, remaining: Mapping[str, object]) -> None:
+        """Drop what passes derived about the functions of the last stage that are not among `remaining`. Views derive it again."""
         for name, fn in self.stages[-1].module.relax_functions.items():
-            if kept.get(name) is not fn:
+            if remaining.get(name) is not fn:
                 forget(fn)
 
     def with_pipeline(self, pipeline: str | Sequence[str | Step]) -> Session:
         """A session on the same program with another pipeline. It takes over the stages before the first step that differs."""
         other = copy(self)
         other.pipeline = steps(pipeline)
-        kept = 0
+        unchanged = 0
         for old, new in zip(self.pipeline[: len(self.stages) - 1], other.pipeline, strict=False):
             if old != new:
                 break
-            kept += 1
-        other.stages, other.held = self.stages[: kept + 1], self.held[: kept + 1]
-        other.notes = explain(other.pipeline, other.held[0], recorded(self.stages[0].module) or ())
+            unchanged += 1
+        other.stages, other.properties = self.stages[: unchanged + 1], self.properties[: unchanged + 1]
+        other.notes = explain(other.pipeline, other.properties[0], recorded(self.stages[0].module) or ())
         other.listeners = []
-        other._diffs = {places: diff for places, diff in list(self._diffs.items()) if max(places) <= kept}
-        other._outcomes = run(other.stages[-1].module, other.pipeline[kept:], other.held[-1])
+        other._diffs = {
+            places: diff for places, diff in list(self._diffs.items()) if max(places) <= unchanged
+        }
+        other._outcomes = run(other.stages[-1].module, other.pipeline[unchanged:], other.properties[-1])
         return other
 
     def with_text(self, stage: int, text: str) -> Session:

@@ -24,7 +24,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.difference import distance, is_float, leaves_of, same_bits
 from relax_explorer.core.session.recording import (
-    Maker,
+    MachineFactory,
     Recording,
     copied,
     finished_on,
@@ -43,7 +43,7 @@ class NoShadow:
 
 
 class Shadows:
-    """Makes shadows of modules, and runs them. What goes wrong is told in the result, as a NoShadow."""
+    """Makes shadows of modules, and runs them. If there is none, the result is a NoShadow with the reason."""
 
     def __init__(self, cache: Path | None = None, interrupt: Interrupt | None = None) -> None:
         self._cache, self._interrupt = cache, interrupt
@@ -82,14 +82,14 @@ class Shadows:
         return self._run(recorded_on, module, function, args, program)
 
     def _run(
-        self, how: Callable[[Maker, Sequence[Value]], Recording], module: IRModule, function: str, args: Sequence[Value],
+        self, how: Callable[[MachineFactory, Sequence[Value]], Recording], module: IRModule, function: str, args: Sequence[Value],
         program: CallProgram | None,
     ) -> Recording | NoShadow:  # fmt: skip
         shadow = self.of(module, function)
         if isinstance(shadow, NoShadow):
             return shadow
         try:
-            run = how(self.maker(shadow, function, program), wide_value(tuple(args)))
+            run = how(self.machine_factory(shadow, function, program), wide_value(tuple(args)))
         except NotWidened as problem:
             return NoShadow(str(problem))
         except MemoryError:
@@ -100,7 +100,9 @@ class Shadows:
         ]
         return run if run.failure is None else _stopped(run.failure)
 
-    def maker(self, shadow: Wide, function: str, program: CallProgram | None = None) -> Maker:
+    def machine_factory(
+        self, shadow: Wide, function: str, program: CallProgram | None = None
+    ) -> MachineFactory:
         """Makes machines that run a shadow."""
 
         def make(arguments: tuple[Value, ...]) -> Machine:
@@ -109,7 +111,7 @@ class Shadows:
                 storage_factor=shadow.storage_factor,
             )  # fmt: skip
 
-        return Maker(make, program)
+        return MachineFactory(make, program)
 
 
 def _stopped(failure: Diagnostic) -> NoShadow:
@@ -137,7 +139,9 @@ Results = tuple[Value, ...]
 """The parts of a result, then the arguments after the run."""
 
 
-def rounded_runs(make: Maker, args: Sequence[Value], unit: float, count: int = RUNS) -> list[Results]:
+def rounded_runs(
+    make: MachineFactory, args: Sequence[Value], unit: float, count: int = RUNS
+) -> list[Results]:
     """The results of `count` runs with random rounding to `unit`, relative to each value. Runs that stop are left out."""
     found = [_Rounding(make, args, unit, seed).run() for seed in range(count)]
     return [results for results in found if results is not None]
@@ -152,7 +156,7 @@ class Moment:
     origins: Mapping[e.Binding, e.Binding]
 
 
-def rounded_value(make: Maker, args: Sequence[Value], unit: float, at: Moment) -> list[Value]:
+def rounded_value(make: MachineFactory, args: Sequence[Value], unit: float, at: Moment) -> list[Value]:
     """The values that one evaluation makes if only its operands are moved by `unit`, a few times. Runs end there.
 
     Empty if it is the call of a function, whose value has no operands.
@@ -180,7 +184,7 @@ def moved(base: Array, others: Sequence[Array]) -> Array:
 class _Rounding:
     """One run."""
 
-    def __init__(self, make: Maker, args: Sequence[Value], unit: float, seed: int) -> None:
+    def __init__(self, make: MachineFactory, args: Sequence[Value], unit: float, seed: int) -> None:
         self.arguments = copied(tuple(args))
         self.make, self.unit = make, unit
         self.moves_all = 0  # 1 if the operands of each operation move

@@ -28,7 +28,7 @@ class Snapshot(Shown):
     seconds: float = 0.0
     text: str = ""  # of a recorded stage that can't be read; its module is empty
     recorded_as: int | None = None  # the number that the build gave to a recorded stage
-    given: IRModule | None = None  # what a recorded stage was read as, before it was normalized
+    as_read: IRModule | None = None  # what a recorded stage was read as, before it was normalized
 
     def __repr__(self) -> str:
         return f"<stage {self.label} {self.made_by}>"
@@ -67,7 +67,7 @@ class Snapshot(Shown):
         return phase(self.module)
 
     @property
-    def known_phase(self) -> str:
+    def derived_phase(self) -> str:
         """The phase if it was derived already, else an empty text: it visits each binding."""
         return str(vars(self).get("phase", ""))
 

@@ -108,11 +108,11 @@ class Recorded:
 
 
 def kinds(stages: Sequence[Recorded]) -> list[Kind]:
-    """The lineage of each stage of a build, told from what the stages hold."""
+    """The lineage of each stage of a build, derived from the contents of the stages."""
     start = next((n for n, item in enumerate(stages) if item.contents.relax), None)
     if start is None:  # a build of kernels
         return [Kind.MANAGER if _is_manager(stages, n, n - 1) else Kind.MAIN for n in range(len(stages))]
-    found: list[Kind] = [Kind.HELPER if _is_told(item.contents) else Kind.MAIN for item in stages[:start]]
+    found: list[Kind] = [Kind.HELPER if _is_whole(item.contents) else Kind.MAIN for item in stages[:start]]
     last = start
     for number in range(start, len(stages)):
         kind = Kind.MAIN if number == start else _kind(stages, number, last)
@@ -120,12 +120,12 @@ def kinds(stages: Sequence[Recorded]) -> list[Kind]:
             return [*found, *[kind] * (len(stages) - number)]
         kind = Kind.MAIN if kind is Kind.OTHER else kind  # one stage alone is no build
         found.append(kind)
-        last = number if kind is Kind.MAIN and _is_told(stages[number].contents) else last
+        last = number if kind is Kind.MAIN and _is_whole(stages[number].contents) else last
     return found
 
 
-def _is_told(contents: Contents) -> bool:
-    """True if the contents of a stage could be told: its text was not cut off."""
+def _is_whole(contents: Contents) -> bool:
+    """True if the contents of a stage are whole: its text was not cut off."""
     return contents.is_empty or (bool(contents.relax or contents.kernels) and not contents.is_cut)
 
 
@@ -136,7 +136,7 @@ def _kind(stages: Sequence[Recorded], number: int, last: int) -> Kind:
     here, before = stages[number].contents, stages[last].contents
     if _ends_early(stages, number, last):
         return Kind.CUT
-    if stages[number].key == stages[last].key or not _is_told(here):
+    if stages[number].key == stages[last].key or not _is_whole(here):
         return Kind.MAIN
     if here.relax & before.relax:
         if before.is_lowered and not here.is_lowered:
@@ -175,9 +175,6 @@ def _returns(stages: Sequence[Recorded], number: int, before: Contents, least: f
         and (not least or item.contents.likeness(before) >= least)
         for item in stages[number + 1 :]
     )
-
-
-# -- stages ----------------------------------------------------------------------------------------------------------
 
 
 # -- long logs -------------------------------------------------------------------------------------------------------
@@ -277,7 +274,7 @@ def _lines(data: mmap.mmap, start: int, end: int) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class Known:
+class BuildTexts:
     """The different texts of a build by their keys, and the kernels in them."""
 
     texts: dict[object, StageText] = field(default_factory=dict)
@@ -288,7 +285,7 @@ class StageText:
     """A program in a file. `above` lines of the file stand before the text that it was found in.
 
     Without `found` the text is the whole of the file. `failure` tells why a file has no text. A program in a long log is read again
-    each time, so that only its module is held.
+    each time, so that only its module stays in memory.
     """
 
     def __init__(
@@ -300,9 +297,9 @@ class StageText:
         failure: ParseError | None = None,
     ) -> None:
         self._text, self.file, self._found, self.above, self._failure = text, file, found, above, failure
-        self._known: Known | None = None
+        self._known: BuildTexts | None = None
 
-    def shared(self, known: Known) -> StageText:
+    def shared(self, known: BuildTexts) -> StageText:
         """This text, as one of a build: equal texts and equal kernels are read once."""
         known.texts.setdefault(self.key, self)
         self._known = known

@@ -1,22 +1,152 @@
-"""Runs every stage of a build against the first one, on several samples."""
+"""Runs every stage of a build against the first one, on several samples.
+
+Inputs, the run of the first stage and its shadow are made once for a sample. Stages that run equal programs are run once, and
+results with the same bits are judged once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.values import Value, bytes_of
+from relax_explorer.core.exec.widening import called
+from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.builds import Build, as_build
+from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.compare import Told, Trial, mapped, untold
-from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance
-from relax_explorer.core.session.judgement import Judgement
-from relax_explorer.core.session.samples import Sample, samples_of
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, leaves_of
+from relax_explorer.core.session.judging import Judge, Ran, Weighed, ran_of, weigh
+from relax_explorer.core.session.recording import Recording, is_same
+from relax_explorer.core.session.samples import Sample, SampleRun, sample_run, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.verdict import Judgement
+
+# -- against first ---------------------------------------------------------------------------------------------------
+# Later stages of a build against the first one, on one sample after another.
+#
+# Inputs, the run of the first stage and its shadow are made once for a sample. Stages that run equal programs are run
+# once, and results with the same bits are judged once.
+
+
+_KEPT = 1 << 30
+"""The bytes of inputs that stay in memory for the next stage."""
+
+
+@dataclass(slots=True, eq=False)
+class _OfSample:
+    """What is known on one sample: the run of the first stage, the runs of programs by number, and their judgements."""
+
+    inputs: SampleRun
+    first: Ran
+    judge: Judge
+    runs: dict[int, Recording] = field(default_factory=dict)
+    weighed: list[tuple[Recording, Weighed]] = field(default_factory=list)
+
+
+class AgainstFirst:
+    """Runs stages, and weighs their results against those of the first stage."""
+
+    def __init__(
+        self,
+        first: Stage,
+        function: str,
+        tolerance: Tolerance,
+        cache: Path | None,
+        interrupt: Interrupt | None,
+    ) -> None:
+        self.first, self.function, self.tolerance = first, function, tolerance
+        self._cache, self._interrupt = cache, interrupt
+        self._shadows = Shadows(cache, interrupt)
+        self._programs: list[IRModule] = []
+        self._samples: dict[Sample, _OfSample] = {}
+
+    def weighed(self, stage: Stage, sample: Sample) -> tuple[Weighed, Recording]:
+        """How the results of a stage compare with those of the first stage on a sample, and its run."""
+        known = self._of(sample)
+        run = self.run(stage, sample)
+        for other, weighed in known.weighed:
+            if _is_same_run(other, run):
+                return weighed, run
+        ran = ran_of(known.inputs, stage.module, run)
+        weighed = weigh(known.judge, known.first, ran, self.tolerance)
+        known.weighed.append((run, weighed))
+        return weighed, run
+
+    def run(self, stage: Stage, sample: Sample) -> Recording:
+        """The run of a stage on a sample."""
+        known = self._of(sample)
+        number = self._number(stage.module, known.inputs)
+        if number not in known.runs:
+            known.runs[number] = known.inputs.finished(stage.module, self._cache, self._interrupt)
+        return known.runs[number]
+
+    def program(self, sample: Sample) -> CallProgram | None:
+        """The calls of a file that a sample makes."""
+        return self._of(sample).inputs.program
+
+    def first_run(self, sample: Sample) -> Recording:
+        """The run of the first stage."""
+        return self._of(sample).first.run
+
+    def beside(self, given: Sequence[tuple[int, Value, Value]], sample: Sample) -> Judgement:
+        """What decides about results beside recorded ones."""
+        known = self._of(sample)
+        return known.judge.recorded(known.first, given)
+
+    def _of(self, sample: Sample) -> _OfSample:
+        known = self._samples.get(sample)
+        if known is None:
+            given = sample_run(self.first, self.function, sample)
+            size = bytes_of(given.values)
+            if size + sum([bytes_of(tuple(item.first.values)) for item in self._samples.values()]) > _KEPT:
+                self._samples.clear()
+            module = self.first.module
+            run = given.finished(module, self._cache, self._interrupt)
+            ran = ran_of(given, module, run)
+            judge = Judge(self._cache, self._interrupt, self._shadows)
+            known = self._samples[sample] = _OfSample(given, ran, judge, {self._number(module, given): run})
+        return known
+
+    def _number(self, module: IRModule, given: SampleRun) -> int:
+        """The number of a program. Modules whose functions that may run are equal have one number."""
+        names = given.entries
+        for number, other in enumerate(self._programs):
+            if module is other or all(runs_the_same(module, other, name) for name in names):
+                return number
+        self._programs.append(module)
+        return len(self._programs) - 1
+
+
+def runs_the_same(a: IRModule, b: IRModule, function: str) -> bool:
+    """True if all functions that a call may run are equal in two modules."""
+    a, b = normal_form_of(a), normal_form_of(b)
+    names = called(a, function)
+    if not names or set(names) != set(called(b, function)):
+        return False
+    return all(
+        a.functions[name] is b.functions[name] or structural_equal(a.functions[name], b.functions[name])
+        for name in names
+    )
+
+
+def _is_same_run(a: Recording, b: Recording) -> bool:
+    """True if two runs gave the same bits."""
+    if a.failure is not None or b.failure is not None or a.output != b.output:
+        return False
+    left, right = (tuple([*leaves_of(run.result), *run.inputs]) for run in (a, b))
+    return a is b or is_same(left, right)
+
+
+# -- validate --------------------------------------------------------------------------------------------------------
+# Runs every stage of a build against the first one, on several samples.
 
 
 @dataclass(frozen=True, slots=True)

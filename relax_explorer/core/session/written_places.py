@@ -108,7 +108,7 @@ def variables_of(value: e.Expr) -> dict[e.Var, None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StatefulOperand:
     """An object with a state that is an operand of a binding, with its state before."""
 
     var: e.Var
@@ -121,7 +121,7 @@ class Held:
         return self.value.state is not self.before
 
 
-def held_before(frame: Frame, binding: e.Binding | None) -> list[Held]:
+def stateful_operands(frame: Frame, binding: e.Binding | None) -> list[StatefulOperand]:
     """The objects with a state among the operands of a call."""
     if binding is None or type(binding.value) is not e.Call:
         return []
@@ -129,7 +129,9 @@ def held_before(frame: Frame, binding: e.Binding | None) -> list[Held]:
     for var in variables_of(binding.value):
         value = frame.value_of(var)
         parts = [(var.name, value)] if isinstance(value, Stateful) else fields_of(var.name, value)
-        found += [Held(var, name, item, item.state) for name, item in parts if isinstance(item, Stateful)]
+        found += [
+            StatefulOperand(var, name, item, item.state) for name, item in parts if isinstance(item, Stateful)
+        ]
     return found
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import click
+
 import relax_explorer
+from relax_explorer.core.codes import CODES
 from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Failure, Label, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
-from relax_explorer.core.phases.module_check import check, problems
+from relax_explorer.core.phases.module_check import check as module_check
+from relax_explorer.core.phases.module_check import problems
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage, distinct
 from relax_explorer.core.source import Span
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at
+from relax_explorer.ui.cli.output import Remark, Result, Styled, counted
 from relax_explorer.viz.problem import headline, render
 from relax_explorer.viz.visible import visible
 
@@ -87,9 +92,58 @@ def _checked(
     module: Callable[[], IRModule], profile: str, prover: str, allow_unknown_ops: bool
 ) -> tuple[Diagnostic, ...]:
     try:
-        return tuple(check(module(), profile, prover=prover, allow_unknown_ops=allow_unknown_ops))
+        return tuple(module_check(module(), profile, prover=prover, allow_unknown_ops=allow_unknown_ops))
     except ParseError as failure:
         return problems(failure, profile, prover, allow_unknown_ops)
+
+
+def check(
+    inputs: tuple[str, ...],
+    profile: str,
+    dialect: str,
+    prover: str,
+    select: str | None,
+    ignore: str | None,
+    fail_on: str,
+    allow_unknown_ops: bool,
+) -> Result:
+    """The problems of several files, or of the stages of folders."""
+    selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
+    chosen = None if dialect == "auto" else dialect
+    texts = [text for path in inputs for text in check_path(path, profile, prover, chosen, allow_unknown_ops)]
+    found = [
+        (text.stage, problem)
+        for text in texts
+        for problem in text.problems
+        if _selected(problem, selected_codes, ignored_codes)
+    ]
+    least = Severity[fail_on.upper()]
+    status = output.FOUND if any(problem.level >= least for _, problem in found) else output.OK
+    if not all(text.is_readable for text in texts):
+        status = output.USAGE
+    is_build = len(inputs) == 1 and texts[0].stage is not None
+    counts = dict(Counter(str(problem.level) for _, problem in found))
+    return Result(
+        "check",
+        lambda: {"files": len(texts), "counts": counts, "problems": [_data(*item) for item in found]},
+        _lines(found, output.style(), len(texts), is_build),
+        status,
+    )
+
+
+def _selected(problem: Diagnostic, codes: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:
+    return (codes is None or problem.code.id.startswith(codes)) and not problem.code.id.startswith(unwanted)
+
+
+def _codes(option: str, text: str | None) -> tuple[str, ...] | None:
+    """The code prefixes in an option, or None when the option is absent. A prefix without any code is refused."""
+    if text is None:
+        return None
+    starts = tuple([part.strip().upper() for part in text.split(",") if part.strip()])
+    for start in starts:
+        if not any(code.startswith(start) for code in CODES):
+            raise click.UsageError(f"{option}: no code starts with {start!r}; write RX02 or RX0105")
+    return starts
 
 
 # -- check output ----------------------------------------------------------------------------------------------------
@@ -99,40 +153,25 @@ def _checked(
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def print_problems(
-    found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int, is_build: bool = False
-) -> None:
-    """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF.
+def _lines(
+    found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int, is_build: bool
+) -> Iterator[str]:
+    """Problems as text with excerpts, one line each, GitHub annotations, or SARIF.
 
     Each comes with its stage, if those of a build were checked; `is_build` if these are all.
     """
     problems = [problem for _, problem in found]
-    counts = Counter(str(problem.level) for problem in problems)
-    if style == "json":
-        output.tell(
-            "check",
-            {
-                "files": files,
-                "counts": dict(counts),
-                "problems": [_data(stage, problem) for stage, problem in found],
-            },
-        )
-        return
     if style == "sarif":
-        output.say(output.json_text(sarif_log(problems), 1))
+        yield output.json_text(sarif_log(problems), 1)
         return
-    for problem in _once(found) if is_build and style != "github" else problems:
-        if style == "github":
-            output.say(_github(problem))
-        else:
-            shown = render if style == "text" else headline
-            output.say_styled(shown(problem, output.colors()))
-    if style != "github":
-        for stage in dict.fromkeys(stage for stage, _ in found if stage is not None):
-            own = Counter(str(problem.level) for its, problem in found if its is stage)
-            output.say(f"stage {stage}: {_total(own)}", err=True)
-        what = "stage" if is_build else "file"
-        output.say(f"{files} {what}{'s' if files > 1 else ''} checked: {_total(counts)}", err=True)
+    if style == "github":
+        yield from map(_github, problems)
+        return
+    for problem in _once(found) if is_build else problems:
+        yield Styled((render if style == "text" else headline)(problem, output.colors()))
+    for stage in dict.fromkeys(stage for stage, _ in found if stage is not None):
+        yield Remark(f"stage {stage}: {_total(problem for its, problem in found if its is stage)}")
+    yield Remark(f"{counted(files, 'stage' if is_build else 'file')} checked: {_total(problems)}")
 
 
 def _once(found: Sequence[tuple[Stage | None, Diagnostic]]) -> Iterator[Diagnostic]:
@@ -146,9 +185,9 @@ def _once(found: Sequence[tuple[Stage | None, Diagnostic]]) -> Iterator[Diagnost
         yield replace(problem, notes=(*problem.notes, note)) if numbers else problem
 
 
-def _total(counts: Counter[str]) -> str:
-    parts = [f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())]
-    return ", ".join(parts) or "no problems"
+def _total(problems: Iterable[Diagnostic]) -> str:
+    counts = Counter(str(problem.level) for problem in problems)
+    return ", ".join([counted(number, level) for level, number in sorted(counts.items())]) or "no problems"
 
 
 def _data(stage: Stage | None, problem: Diagnostic) -> dict[str, Any]:

@@ -16,36 +16,33 @@ import click
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
 from relax_explorer.core.session.build_files import part
-from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable
+from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable, with_files
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.inputs import file_remarks
-from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, process
-from relax_explorer.ui.cli import comparison_output as shown
 from relax_explorer.ui.cli import output, run
+from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
 from relax_explorer.ui.cli.debug import commands_of
-from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
-from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import most_bytes
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
 from relax_explorer.viz.workers import Workers
 
-Choice = tuple[tuple[str, ...], tuple[str, ...], int | None, float]
-"""What the options say of inputs: sources, lengths, the number of samples, GiB."""
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
 
@@ -83,7 +80,7 @@ def build_of(
 ) -> tuple[Build, tuple[Skipped, ...]]:
     """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile.
 
-    Stages of which the function can't be read are left out, which is told.
+    Stages of which the function can't be read are left out, with a remark.
     """
     build, name = build_and_stage(text, passes, profile)
     build, skipped = readable(build if name is None else part(build, name), func or "")
@@ -116,88 +113,90 @@ def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
     return built(session)
 
 
-def function_name(stage: Stage, func: str | None) -> str:
-    """The function to run: the given one, else the entry."""
-    name = func or stage.entry
-    function_of(stage.module, name)
-    return name
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """The options of runs that are compared: the function or calls, their inputs, the tolerance, and where they run."""
 
+    func: str | None
+    calls: str | None
+    input_: tuple[str, ...]
+    shape: tuple[str, ...]
+    samples: int | None
+    rtol: float | None
+    atol: float | None
+    max_input: float
+    packed: tuple[str, ...]
+    workers: int | None
+    scheduler: str | None
 
-def samples(
-    stage: Stage,
-    function: str,
-    sources: tuple[str, ...],
-    shape: tuple[str, ...],
-    count: int | None,
-    gigabytes: float,
-    earlier: Sequence[Stage] = (),
-) -> tuple[Sample, ...]:
-    """The samples that the options choose. Stages before this one may tell names that it has lost."""
-    most = most_bytes(gigabytes)
-    if count is not None and not 1 <= count <= _MOST_SAMPLES:
-        raise click.UsageError(f"--samples takes a number from 1 to {_MOST_SAMPLES}")
-    call = inputs_given(sources, shape)
-    if call.whole and count is not None:
-        raise click.UsageError("--samples has no effect with a file of all inputs: its arrays are fixed")
-    names = told_by(modules_before(stage, earlier), function)
-    for remark in file_remarks(function_of(stage.module, function), call, names):
-        output.say(remark, err=True)
-    return samples_of(stage.module, function, count, call.sources, call.shape, most, names)
+    def tolerance(self) -> Tolerance:
+        """The tolerance of `--rtol` and `--atol`."""
+        for name, value in (("--rtol", self.rtol), ("--atol", self.atol)):
+            if value is not None and not value >= 0:  # also refuses NaN
+                raise click.UsageError(f"{name} takes a number from 0 on")
+        return Tolerance(self.rtol, self.atol)
 
+    def of(self, stage: Stage, earlier: Sequence[Stage] = ()) -> tuple[str, tuple[Sample, ...]]:
+        """The function to run with its samples, or the calls of a file, which are one sample of the function that makes them.
 
-def function_and_samples(
-    stage: Stage, func: str | None, calls: str | None, choice: Choice, earlier: Sequence[Stage] = ()
-) -> tuple[str, tuple[Sample, ...]]:
-    """The function to run with its samples, or the calls of a file, which are one sample of the function that makes them."""
-    sources, shape, count, gigabytes = choice
-    if calls is None:
-        function = function_name(stage, func)
-        return function, samples(stage, function, sources, shape, count, gigabytes, earlier)
-    if func or sources or shape or count not in (None, 1):
-        text = "--calls takes functions and inputs from its file: no other option may give them"
-        raise click.UsageError(text)
-    found = run.read(calls)
-    names = {
-        call.function: told_by(modules_before(stage, earlier), call.function)
-        for call in found
-        if "." not in call.function
-    }
-    folder = "" if calls == "-" else os.path.dirname(calls)
-    sample = Sample(most=most_bytes(gigabytes), calls=CallFile(calls, folder, tuple(found), names))
-    program = program_of(stage.module, sample)
-    for remark in (program.summary, *program.remarks):
-        output.say(remark, err=True)
-    return program.name, (sample,)
+        Stages before this one may tell names that it has lost.
+        """
+        if self.calls is None:
+            name = self.func or stage.entry
+            return name, self._samples(stage, name, earlier)
+        if self.func or self.input_ or self.shape or self.samples not in (None, 1):
+            text = "--calls takes functions and inputs from its file: no other option may give them"
+            raise click.UsageError(text)
+        found = run.read(self.calls)
+        names = {
+            call.function: names_from(modules_before(stage, earlier), call.function)
+            for call in found
+            if "." not in call.function
+        }
+        folder = "" if self.calls == "-" else os.path.dirname(self.calls)
+        file = CallFile(self.calls, folder, tuple(found), names)
+        sample = Sample(most=most_bytes(self.max_input), calls=file)
+        program = program_of(stage.module, sample)
+        for remark in (program.summary, *program.remarks):
+            output.say(remark, err=True)
+        return program.name, (sample,)
 
+    def _samples(self, stage: Stage, name: str, earlier: Sequence[Stage]) -> tuple[Sample, ...]:
+        function, most, count = function_of(stage.module, name), most_bytes(self.max_input), self.samples
+        if count is not None and not 1 <= count <= _MOST_SAMPLES:
+            raise click.UsageError(f"--samples takes a number from 1 to {_MOST_SAMPLES}")
+        call = inputs_given(self.input_, self.shape)
+        if call.whole and count is not None:
+            raise click.UsageError("--samples has no effect with a file of all inputs: its arrays are fixed")
+        names = names_from(modules_before(stage, earlier), name)
+        for remark in file_remarks(function, call, names):
+            output.say(remark, err=True)
+        return samples_of(stage.module, name, count, call.sources, call.shape, most, names)
 
-def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
-    """The tolerance of `--rtol` and `--atol`."""
-    for name, value in (("--rtol", rtol), ("--atol", atol)):
-        if value is not None and not value >= 0:  # also refuses NaN
-            raise click.UsageError(f"{name} takes a number from 0 on")
-    return Tolerance(rtol, atol)
+    @contextlib.contextmanager
+    def executor(self) -> Iterator[Executor | None]:
+        """The executor of `--workers` or `--scheduler`; None without either. All processes register the functions of `packed`."""
+        register_files(self.packed)
+        if self.workers is not None and self.scheduler is not None:
+            raise click.UsageError("--workers and --scheduler exclude each other")
+        if self.workers is not None:
+            if not 1 <= self.workers <= _MOST_WORKERS:
+                raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
+            try:
+                with Workers(self.workers, _begin, self.packed) as pool:
+                    yield pool
+            except BrokenExecutor as problem:
+                raise WorkerDied(str(problem)) from None
+        elif self.scheduler is None:
+            yield None
+        else:
+            with _scheduled(self.scheduler, self.packed) as pool:
+                yield pool
 
 
 @contextlib.contextmanager
-def executor(
-    workers: int | None, scheduler: str | None, packed: tuple[str, ...]
-) -> Iterator[Executor | None]:
-    """The executor of `--workers` or `--scheduler`; None without either. All processes register the functions of `packed`."""
-    register_files(packed)
-    if workers is not None and scheduler is not None:
-        raise click.UsageError("--workers and --scheduler exclude each other")
-    if workers is not None:
-        if not 1 <= workers <= _MOST_WORKERS:
-            raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
-        try:
-            with Workers(workers, _begin, packed) as pool:
-                yield pool
-        except BrokenExecutor as problem:
-            raise WorkerDied(str(problem)) from None
-        return
-    if scheduler is None:
-        yield None
-        return
+def _scheduled(address: str, packed: tuple[str, ...]) -> Iterator[Executor]:
+    """An executor of a dask.distributed scheduler."""
     try:
         from distributed import Client
     except ImportError:
@@ -205,9 +204,9 @@ def executor(
         raise click.UsageError(text) from None
     try:
         with safe_environment():
-            client = Client(None if scheduler == "local" else scheduler, timeout=10)
+            client = Client(None if address == "local" else address, timeout=10)
     except (OSError, ValueError) as error:
-        raise click.UsageError(f"--scheduler {scheduler}: {error}") from None
+        raise click.UsageError(f"--scheduler {address}: {error}") from None
     with safe_environment(), client:
         client.run(register_files, packed)
         yield client.get_executor(pure=False)
@@ -222,40 +221,31 @@ _RESULT = re.compile(r"out[0-9]{1,9}")
 
 
 def compare(
-    a: str, b: str | None, passes: str | None, func: str | None, ref: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], all: bool, step: bool, script: str | None,
-    workers: int | None, scheduler: str | None, format: str, calls: str | None,
-) -> int:  # fmt: skip
+    a: str, b: str | None, passes: str | None, ref: str | None, all: bool, step: bool, script: str | None, **options: Any
+) -> Result | int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
-    allowed = tolerance(rtol, atol)
+    sampling = Sampling(**options)
+    allowed, is_spread = sampling.tolerance(), (sampling.workers, sampling.scheduler) != (None, None)
     if script is not None and not step:
         raise click.UsageError("--script goes with --step")
     if step:
-        if all or any(option is not None for option in (ref, samples, workers, scheduler)):
+        if all or ref is not None or sampling.samples is not None or is_spread:
             raise click.UsageError(_ONE_SAMPLE)
-        register_files(packed)
-        return _stepped(a, b, passes, func, (input_, shape, 1, max_input), calls, allowed, script, format)
-    choice, where = (input_, shape, samples, max_input), (workers, scheduler, packed)
-    if ref is not None:
-        if b is not None or workers is not None or scheduler is not None:
-            raise click.UsageError("--ref compares A alone, in this process")
-        register_files(packed)
-        result = _recorded(a, passes, func, ref, choice, calls, allowed)
-    else:
-        result = _compared(a, b, passes, func, choice, calls, allowed, all, where)
-    shown.print_comparison(result, format, all)
-    if not result.equal:
-        return output.FOUND
-    return output.OK if result.ran else output.CANNOT
+        register_files(sampling.packed)
+        return _stepped(a, b, passes, replace(sampling, samples=1), allowed, script)
+    if ref is None:
+        return compared(_compared(a, b, passes, sampling, allowed, all), all)
+    if b is not None or is_spread:
+        raise click.UsageError("--ref compares A alone, in this process")
+    register_files(sampling.packed)
+    return compared(_recorded(a, passes, ref, sampling, allowed), all)
 
 
-def _recorded(
-    a: str, passes: str | None, func: str | None, ref: str, choice: Choice, calls: str | None, allowed: Tolerance,
-) -> Comparison:  # fmt: skip
+def _recorded(a: str, passes: str | None, ref: str, sampling: Sampling, allowed: Tolerance) -> Comparison:
     """Compare one program with recorded values."""
     build, name = build_and_stage(a, passes)
     stage = chosen(build, name, -1)
-    function, found = function_and_samples(stage, func, calls, choice, build.stages)
+    function, found = sampling.of(stage, build.stages)
     values = read_arrays(ref)
     result: Comparison = interruptible(
         lambda interrupt: against(
@@ -300,32 +290,30 @@ def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
 
 
 def _stepped(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: Choice, calls: str | None, allowed: Tolerance,
-    script: str | None, format: str,
-) -> int:  # fmt: skip
+    a: str, b: str | None, passes: str | None, sampling: Sampling, allowed: Tolerance, script: str | None
+) -> int:
     """Walk through the runs of two stages."""
-    from relax_explorer.core.session.compare import lockstep
+    from relax_explorer.core.session.lockstep import lockstep
     from relax_explorer.ui.cli.debug import walk
 
-    commands = commands_of(script, (a, b, calls))
+    commands = commands_of(script, (a, b, sampling.calls))
     pair = _pair(a, b, passes)
-    function, found = function_and_samples(pair.a, func, calls, choice, pair.earlier)
+    function, found = sampling.of(pair.a, pair.earlier)
     trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
-    return walk(runs, pair.names, commands, script or "-", format)
+    return walk(runs, pair.names, commands, script or "-")
 
 
 def _compared(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: Choice, calls: str | None, allowed: Tolerance, everything: bool,
-    where: tuple[int | None, str | None, tuple[str, ...]],
-) -> Comparison:  # fmt: skip
+    a: str, b: str | None, passes: str | None, sampling: Sampling, allowed: Tolerance, everything: bool
+) -> Comparison:
     """Compare two stages of one build, or of two."""
     pair = _pair(a, b, passes)
-    function, chosen = function_and_samples(pair.a, func, calls, choice, pair.earlier)
+    function, chosen = sampling.of(pair.a, pair.earlier)
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:
-        with executor(*where) as pool, progress() as told:
+        with sampling.executor() as pool, progress() as told:
             return compare_stages(
                 pair.a,
                 pair.b,
@@ -381,24 +369,22 @@ def _one_stage(command: str, build: Build) -> click.UsageError:
 
 
 def bisect(
-    input: str, command: tuple[str, ...], passes: str | None, func: str | None, test: str, ref: str | None, input_: tuple[str, ...],
-    shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...],
-    workers: int | None, scheduler: str | None, profile: str, format: str, calls: str | None,
-) -> int:  # fmt: skip
+    input: str, command: tuple[str, ...], passes: str | None, test: str, ref: str | None, profile: str, **options: Any
+) -> Result:  # fmt: skip
     """Find the first stage that fails a test."""
-    build, skipped = build_of(input, passes, func, profile)
+    sampling = Sampling(**options)
+    build, skipped = build_of(input, passes, sampling.func, profile)
     if len(build.stages) == 1:
         raise _one_stage("bisect", build)
-    allowed = tolerance(rtol, atol)
+    allowed = sampling.tolerance()
     first = build.stages[0]
     runs = test in ("same-output", "no-nan") and not command
-    choice = input_, shape, samples, max_input
-    function, chosen = function_and_samples(first, func, calls, choice) if runs else ("", ())
+    function, chosen = sampling.of(first) if runs else ("", ())
     cache = directories.kernel_cache()
     results = _reference(ref) if ref is not None else ()
 
     def work(interrupt: Interrupt) -> Bisection:
-        with executor(workers, scheduler, packed) as pool, progress() as told:
+        with sampling.executor() as pool, progress() as told:
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
                 "no-nan": NoNan(first, function, chosen, cache, interrupt),
@@ -408,8 +394,8 @@ def bisect(
             return find(build, predicate, executor=pool, interrupt=interrupt, told=told)
 
     found = interruptible(work)
-    shown.print_bisection(found, input, " ".join(command or (test,)), bool(build.snapshots), format)
-    return output.FOUND if found.failed is not None else output.CANNOT if skipped else output.OK
+    equal = output.CANNOT if skipped else output.OK
+    return bisected(found, input, " ".join(command or (test,)), bool(build.snapshots), equal)
 
 
 def _reference(path: str) -> tuple[tuple[str, Any], ...]:
@@ -420,21 +406,17 @@ def _reference(path: str) -> tuple[tuple[str, Any], ...]:
     return tuple([(f"out{n}", found[f"out{n}"]) for n in range(len(found))])
 
 
-def validate(
-    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], samples: int | None,
-    rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None,
-    format: str, calls: str | None,
-) -> int:  # fmt: skip
+def validate(input: str, passes: str | None, **options: Any) -> Result:
     """Run every stage against the first one."""
-    build, skipped = build_of(input, passes, func)
+    sampling = Sampling(**options)
+    build, skipped = build_of(input, passes, sampling.func)
     if len(build.stages) == 1:
         raise _one_stage("validate", build)
-    allowed = tolerance(rtol, atol)
-    choice = input_, shape, samples, max_input
-    function, chosen = function_and_samples(build.stages[0], func, calls, choice)
+    allowed = sampling.tolerance()
+    function, chosen = sampling.of(build.stages[0])
 
     def work(interrupt: Interrupt) -> Any:
-        with executor(workers, scheduler, packed) as pool, progress() as told:
+        with sampling.executor() as pool, progress() as told:
             cache = directories.kernel_cache()
             return validate_stages(
                 build,
@@ -448,8 +430,6 @@ def validate(
             )
 
     rows = interruptible(work)
-    shown.print_validation(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], format)
-    if any(not row.equal for row in rows):
-        return output.FOUND
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)
-    return output.OK if ran and not skipped else output.CANNOT
+    equal = output.OK if ran and not skipped else output.CANNOT
+    return validated(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], equal)

@@ -1,18 +1,19 @@
-"""Print comparisons, bisections and validations as text and as JSON."""
+"""Comparisons, bisections and validations as results: text and JSON."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from relax_explorer.core.session.bisect import Attempt, Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
-from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.core.session.validate import Cell, Row
+from relax_explorer.core.session.verdict import Decider, Judgement
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.viz.pair_table import (
     deciders_text,
     distance_lines,
@@ -31,33 +32,32 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NOTHING_COMPARED = "every run stopped, so nothing was compared"
 
 
-def print_comparison(result: Comparison, style: str, everything: bool) -> None:
-    """Print a comparison, sample by sample."""
-    if style == "json":
-        content = asdict(result)
-        content["equal"] = result.equal
-        for row, verdict in zip(content["verdicts"], result.verdicts, strict=True):
-            row["equal"] = verdict.equal
-        output.tell("compare", content)
-        return
-    output.say(f"A {visible(result.a, 200)}\nB {visible(result.b, 200)}\nfunction {result.function}")
+def compared(result: Comparison, everything: bool) -> Result:
+    """A comparison, sample by sample."""
+    equal = output.OK if result.ran else output.CANNOT
+
+    def data() -> dict[str, Any]:
+        verdicts = [{**asdict(verdict), "equal": verdict.equal} for verdict in result.verdicts]
+        return {**asdict(result), "verdicts": verdicts, "equal": result.equal}
+
+    return Result("compare", data, _comparison(result, everything), equal if result.equal else output.FOUND)
+
+
+def _comparison(result: Comparison, everything: bool) -> Iterator[str]:
+    yield f"A {visible(result.a, 200)}\nB {visible(result.b, 200)}\nfunction {result.function}"
     for number, verdict in enumerate(result.verdicts):
-        output.say(
-            f"sample {number + 1} of {len(result.verdicts)} ({visible(verdict.sample, 200)}): {_word(verdict)}"
-        )
+        yield f"sample {number + 1} of {len(result.verdicts)} ({visible(verdict.sample, 200)}): {_word(verdict)}"
         for name, apart in verdict.results:
-            output.say(f"  {visible(name, 60)}: {_result_text(verdict, apart)}")
-        _say_judgement(verdict)
-        if everything:
-            for pair in verdict.pairs:
-                _say_pair(pair)
+            yield f"  {visible(name, 60)}: {_result_text(verdict, apart)}"
+        yield from _judgement_line(verdict)
+        yield from [_pair_line(pair) for pair in verdict.pairs if everything]
         if verdict is result.first:
-            print_first(verdict)
+            yield from _first_lines(verdict)
         if verdict.unkept:
-            output.say(f"  {verdict.unkept} values were beyond the memory limit and are not compared")
-    _say_bounds(result.verdicts)
+            yield f"  {verdict.unkept} values were beyond the memory limit and are not compared"
+    yield from _bound_lines(result.verdicts)
     if result.equal and not result.ran:
-        output.say(NOTHING_COMPARED, err=True)
+        yield Remark(NOTHING_COMPARED)
 
 
 def _result_text(verdict: Verdict, apart: Delta) -> str:
@@ -67,11 +67,11 @@ def _result_text(verdict: Verdict, apart: Delta) -> str:
     return text.replace("DIFFERENT", word, 1) if word else text
 
 
-def _say_judgement(verdict: Verdict) -> None:
+def _judgement_line(verdict: Verdict) -> Iterator[str]:
     out = [apart for _, apart in verdict.results if not apart.equal]
     text = judgement_text(verdict.judgement, max(out, key=_count, default=None)) if verdict.judgement else ""
     if text and verdict.judgement is not None and verdict.judgement.by is not Decider.GIVEN:
-        output.say(f"  {text}")
+        yield f"  {text}"
 
 
 def _count(apart: Delta) -> int:
@@ -86,33 +86,33 @@ def _word(verdict: Verdict) -> str:
     return f"both stop: {visible(verdict.stopped[0], 200)}"
 
 
-def print_first(verdict: Verdict) -> None:
-    """Print the first binding where the values part, with its operands."""
+def _first_lines(verdict: Verdict) -> Iterator[str]:
+    """The first binding where the values part, with its operands."""
     for letter, message in zip("AB", verdict.stopped, strict=True):
         if message:
-            output.say(f"  {letter} stops: {visible(message, 300)}")
+            yield f"  {letter} stops: {visible(message, 300)}"
     first = verdict.first
     if first is None:
-        output.say("  no binding is known where the values part")
+        yield "  no binding is known where the values part"
         return
     side = first.b or first.a
     assert side is not None  # a pair has at least one side
     where = f" of {side.function}" if side.function else ""
     call = f", in {visible(verdict.call, 200)}" if verdict.call else ""
-    output.say(f"  first difference: {visible(side.name, 100)}{where}{call}")
+    yield f"  first difference: {visible(side.name, 100)}{where}{call}"
     if first.row:
-        output.say(f"    {first.row} is wrong; binding {side.place}{where} wrote it")
+        yield f"    {first.row} is wrong; binding {side.place}{where} wrote it"
     for mark, item in (("A", first.a), ("B", first.b)):
         if item is not None and item.text:
             line = f"{item.line}: " if item.line else ""
-            output.say(f"    {mark} {fit(f'{line}{visible(_shortened(item.text), 400)}', _WIDTH - 6)}")
-    for line in distance_lines(first):
-        output.say(f"    {line}")
-    for operand in verdict.operands:
-        _say_pair(operand, "    operand ")
-    _say_kernel(side.operation, verdict.kernel)
+            yield f"    {mark} {fit(f'{line}{visible(_shortened(item.text), 400)}', _WIDTH - 6)}"
+    yield from [f"    {line}" for line in distance_lines(first)]
+    yield from [_pair_line(operand, "    operand ") for operand in verdict.operands]
+    if verdict.kernel:
+        yield f"    the kernel {visible(side.operation, 100)} differs:"
+    yield from [f"      {fit(visible(text, 400), 140)}" for text in verdict.kernel]
     for name in side.stale:
-        output.say(f"    operand {visible(name, 100)} was overwritten before this binding reads it")
+        yield f"    operand {visible(name, 100)} was overwritten before this binding reads it"
 
 
 _PACKED = re.compile(r"= R\.call_(?:pure_|inplace_)?packed\(\"([\w.]+)\", ")
@@ -125,71 +125,67 @@ def _shortened(text: str) -> str:
     )
 
 
-def _say_kernel(name: str, lines: Sequence[str]) -> None:
-    if lines:
-        output.say(f"    the kernel {visible(name, 100)} differs:")
-    for text in lines:
-        output.say(f"      {fit(visible(text, 400), 140)}")
+def _pair_line(pair: Pairing, indent: str = "  ") -> str:
+    return f"{indent}{pair_names(pair)}: {pair_state(pair)}{f' [{pair.by}]' if pair.by else ''}"
 
 
-def _say_pair(pair: Pairing, indent: str = "  ") -> None:
-    output.say(f"{indent}{pair_names(pair)}: {pair_state(pair)}{f' [{pair.by}]' if pair.by else ''}")
-
-
-def _say_bounds(verdicts: Sequence[Verdict]) -> None:
+def _bound_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
     deltas = [apart for verdict in verdicts for _, apart in verdict.results]
     deltas += [verdict.first.delta for verdict in verdicts if verdict.first and verdict.first.delta]
-    for bound in dict.fromkeys(apart.bound for apart in deltas if apart.bound):
-        output.say(f"bound: {bound}")
+    yield from [f"bound: {bound}" for bound in dict.fromkeys(apart.bound for apart in deltas) if bound]
 
 
-def print_bisection(found: Bisection, name: str, test: str, has_passes: bool, style: str) -> None:
-    """Print the first failing stage, the passes to leave out and the wrong binding."""
-    if style == "json":
-        output.tell("bisect", {"input": name, "test": test, **_bisection_json(found)})
-        return
-    output.say(f"{visible(name, 200)}: test {visible(test, 200)}")
+def bisected(found: Bisection, name: str, test: str, has_passes: bool, equal: int) -> Result:
+    """The first failing stage, the passes to leave out and the wrong binding. `equal` is the status if there is none."""
+    return Result(
+        "bisect",
+        lambda: {"input": name, "test": test, **_bisection_data(found)},
+        _bisection(found, name, test, has_passes),
+        equal if found.failed is None else output.FOUND,
+    )
+
+
+def _bisection(found: Bisection, name: str, test: str, has_passes: bool) -> Iterator[str]:
+    yield f"{visible(name, 200)}: test {visible(test, 200)}"
     notes = _Notes()
     for attempt in found.attempts:
-        output.say(f"{attempt.number:3} {visible(attempt.made_by, 60)}: {_state(attempt, notes)}")
-    notes.say()
+        yield f"{attempt.number:3} {visible(attempt.made_by, 60)}: {_state(attempt, notes)}"
+    yield from notes.lines
     failed = found.failed
     if failed is None:
-        output.say("the test holds after every pass")
+        yield "the test holds after every pass"
         return
     if len(found.attempts) == 1:
-        output.say("the test fails on the input already, before any pass")
+        yield "the test fails on the input already, before any pass"
         return
     verdict = found.comparison.first if found.comparison is not None else None
     where = f", in {visible(verdict.call, 200)}" if verdict is not None and verdict.call else ""
-    output.say(f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number}){where}")
-    _say_left_out(found, has_passes)
+    yield f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number}){where}"
+    yield f"passes to leave out: {_left_out(found, has_passes)}"
     if found.place is not None:
         call = f", in call {found.place.call}" if found.place.call else ""
-        output.say(f"first NaN: {visible(found.place.text or found.place.name, 300)}{call}")
+        yield f"first NaN: {visible(found.place.text or found.place.name, 300)}{call}"
     if found.comparison is not None and verdict is not None:
-        output.say(f"A {visible(found.comparison.a, 200)}\nB {visible(found.comparison.b, 200)}")
-        print_first(verdict)
-        _say_judgement(verdict)
-        _say_bounds((verdict,))
+        yield f"A {visible(found.comparison.a, 200)}\nB {visible(found.comparison.b, 200)}"
+        yield from _first_lines(verdict)
+        yield from _judgement_line(verdict)
+        yield from _bound_lines((verdict,))
     elif found.comparison is not None:
-        output.say(
-            "the stages before and after it agree within the tolerance: the error grew over several passes"
-        )
+        yield "the stages before and after it agree within the tolerance: the error grew over several passes"
 
 
 def _state(attempt: Attempt, notes: _Notes) -> str:
     """Whether a stage holds, with a note if more than the bound was asked."""
     judgement = attempt.judgement
     if attempt.reason:
-        return f"FAILS, {visible(attempt.reason, 300)}{_told(judgement)}"
+        return f"FAILS, {visible(attempt.reason, 300)}{_decision(judgement)}"
     text = "" if judgement is None else judgement_text(judgement, attempt.worst)
     word = judgement_word(judgement, attempt.worst is None)
     return " ".join(part for part in ("holds," if word else "holds", word, notes.mark(text)) if part)
 
 
-def _told(judgement: Judgement | None) -> str:
-    """What decided that there is a fault, behind the reason."""
+def _decision(judgement: Judgement | None) -> str:
+    """What decided that there is a fault: the end of a reason."""
     by_rounding = judgement is not None and judgement.by in (Decider.SHADOW, Decider.RANDOM)
     return f": {judgement_text(judgement)}" if judgement is not None and by_rounding else ""
 
@@ -204,24 +200,23 @@ class _Notes:
         """The mark of a note; none for an empty one."""
         return self._marks.setdefault(text, str(len(self._marks) + 1).translate(_RAISED)) if text else ""
 
-    def say(self) -> None:
-        """Print the notes."""
-        for text, mark in self._marks.items():
-            output.say(f"{mark} {text}")
+    @property
+    def lines(self) -> list[str]:
+        """The notes with their marks."""
+        return [f"{mark} {text}" for text, mark in self._marks.items()]
 
 
-def _say_left_out(found: Bisection, has_passes: bool) -> None:
+def _left_out(found: Bisection, has_passes: bool) -> str:
     if not has_passes:
-        output.say("passes to leave out: unknown, the stages were made before")
-    elif found.left_out is None:
-        output.say("passes to leave out: no set makes the test hold")
-    else:
-        names = ", ".join(f"{visible(name, 100)} ({number + 1})" for number, name in found.left_out.passes)
-        size = "the smallest set" if found.left_out.smallest else "none of them can be put back alone"
-        output.say(f"passes to leave out: {names} ({size})")
+        return "unknown, the stages were made before"
+    if found.left_out is None:
+        return "no set makes the test hold"
+    names = ", ".join(f"{visible(name, 100)} ({number + 1})" for number, name in found.left_out.passes)
+    size = "the smallest set" if found.left_out.smallest else "none of them can be put back alone"
+    return f"{names} ({size})"
 
 
-def _bisection_json(found: Bisection) -> dict[str, Any]:
+def _bisection_data(found: Bisection) -> dict[str, Any]:
     failed = found.failed
     verdict = found.comparison.first if found.comparison is not None else None
     out = found.left_out
@@ -240,49 +235,59 @@ def _bisection_json(found: Bisection) -> dict[str, Any]:
     }
 
 
-def print_validation(rows: Sequence[Row], first: str, samples: Sequence[str], style: str) -> None:
-    """Print a table: one row for each stage, one column for each sample."""
-    if style == "json":
-        content = [{**asdict(row), "equal": row.equal} for row in rows]
-        output.tell("validate", {"first": first, "samples": list(samples), "stages": content})
-        return
-    output.say(f"against {visible(first, 200)}")
+def validated(rows: Sequence[Row], first: str, samples: Sequence[str], equal: int) -> Result:
+    """A table: one row for each stage, one column for each sample. `equal` is the status if no stage differs."""
+    return Result(
+        "validate",
+        lambda: {
+            "first": first,
+            "samples": samples,
+            "stages": [{**asdict(row), "equal": row.equal} for row in rows],
+        },
+        _validation(rows, first, samples),
+        equal if all(row.equal for row in rows) else output.FOUND,
+    )
+
+
+def _validation(rows: Sequence[Row], first: str, samples: Sequence[str]) -> Iterator[str]:
+    yield f"against {visible(first, 200)}"
     for number, sample in enumerate(samples):
-        output.say(f"sample {number + 1}: {visible(sample, 200)}")
+        yield f"sample {number + 1}: {visible(sample, 200)}"
     notes = _Notes()
-    _say_table(rows, len(samples), notes)
+    yield from _table(rows, len(samples), notes)
     for row in rows:
-        for cell in row.cells:
-            if cell.reason:
-                output.say(
-                    f"stage {row.number} {visible(row.made_by, 60)} ({visible(cell.sample, 100)}): {cell.reason}{_why(cell)}"
-                )
+        stage = f"stage {row.number} {visible(row.made_by, 60)}"
+        yield from [
+            f"{stage} ({visible(cell.sample, 100)}): {cell.reason}{_why(cell)}"
+            for cell in row.cells
+            if cell.reason
+        ]
     if not rows:
-        output.say("no pass changes the program")
+        yield "no pass changes the program"
         return
     if all(cell.stopped and cell.equal for row in rows for cell in row.cells):
-        output.say(NOTHING_COMPARED, err=True)
+        yield Remark(NOTHING_COMPARED)
         return
     wrong = [row for row in rows if not row.equal]
-    output.say(f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first")
-    notes.say()
-    output.say(f"decided by: {deciders_text(cell.judgement for row in rows for cell in row.cells)}")
+    yield f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first"
+    yield from notes.lines
+    yield f"decided by: {deciders_text(cell.judgement for row in rows for cell in row.cells)}"
     for bound in dict.fromkeys(bound for row in rows for cell in row.cells for bound in cell.bounds):
-        output.say(f"bound: {bound}")
+        yield f"bound: {bound}"
 
 
-def _say_table(rows: Sequence[Row], samples: int, notes: _Notes) -> None:
-    width = max([len(row.made_by) for row in rows], default=0)
+def _table(rows: Sequence[Row], samples: int, notes: _Notes) -> Iterator[str]:
+    width = min(max([len(row.made_by) for row in rows], default=0), 30)
     head = "".join(f"{f'sample {number + 1}':>14}" for number in range(samples))
-    output.say(f"    {'stage':<{min(width, 30)}}{head}")
+    yield f"    {'stage':<{width}}{head}"
     for row in rows:
         cells = "".join(f"{_cell(cell, notes):>14}" for cell in row.cells)
-        output.say(f"{row.number:3} {fit(visible(row.made_by, 60), 30):<{min(width, 30)}}{cells}")
+        yield f"{row.number:3} {fit(visible(row.made_by, 60), 30):<{width}}{cells}"
 
 
 def _why(cell: Cell) -> str:
     """Why a cell differs: the message of a stop, or what decided."""
-    return f": {visible(cell.stopped, 200)}" if cell.stopped else _told(cell.judgement)
+    return f": {visible(cell.stopped, 200)}" if cell.stopped else _decision(cell.judgement)
 
 
 def _cell(cell: Cell, notes: _Notes) -> str:

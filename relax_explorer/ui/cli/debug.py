@@ -14,7 +14,6 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.command import Command
-from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS, execute
 from relax_explorer.core.session.debug_session import (
     Answer,
@@ -23,11 +22,12 @@ from relax_explorer.core.session.debug_session import (
     found_command,
     open_debug_session,
 )
-from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession
+from relax_explorer.core.session.lockstep import LOCKSTEP_COMMANDS, Lockstep, LockstepSession
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import session_to_run, short_input
-from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 from relax_explorer.viz.lockstep_text import lockstep_data, lockstep_lines
@@ -56,20 +56,15 @@ def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] 
 
 
 def printer(
-    schema: str,
-    format: str,
-    data: Callable[[Answer], dict[str, Any]],
-    lines: Callable[[Answer, int], list[str]],
+    schema: str, data: Callable[[Answer], dict[str, Any]], lines: Callable[[Answer, int], list[str]]
 ) -> Show:
-    """Prints answers as lines of text, or each as a line of JSON."""
+    """Prints each answer as lines of text, or as a line of JSON."""
+
+    def text(answer: Answer) -> Iterator[str]:
+        yield from lines(answer, shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
 
     def show(command: str, answer: Answer) -> None:
-        if format == "json":
-            output.say(output.json_text({"schema": f"rxe.{schema}/1", "command": command, **data(answer)}))
-            return
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-        if found := lines(answer, width):
-            output.say("\n".join(found))
+        output.show_answer(Result(schema, lambda: {"command": command, **data(answer)}, text(answer)))
 
     return show
 
@@ -83,18 +78,17 @@ class Console:
     show: Show
     commands: Sequence[Command[Answer]]
 
-    def run(self, lines: Sequence[str] | None, name: str, is_echoed: bool) -> int:
+    def run(self, lines: Sequence[str] | None, name: str) -> int:
         """Run the lines of the script `name`, or those typed at a prompt. Returns the exit status."""
-        return self._prompt() if lines is None else self._script(lines, name, is_echoed)
+        return self._prompt() if lines is None else self._script(lines, name)
 
-    def _script(self, lines: Sequence[str], name: str, is_echoed: bool) -> int:
+    def _script(self, lines: Sequence[str], name: str) -> int:
         """Run the commands up to a wrong one. After ctrl+c, the rest is run, but the status is that of an interruption."""
         status = output.OK
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
-            if is_echoed:
-                output.say(f"{PROMPT}{line.strip()}")
+            output.say_lines([f"{PROMPT}{line.strip()}"])
             answer = self.execute(line)
             self.show(line.strip(), answer)
             if answer.kind == "refused":
@@ -171,7 +165,7 @@ STUCK = (
 
 def debug(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
-    budget: int, script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
+    budget: int, script: str | None, profile: str, packed: tuple[str, ...], private: bool,
     calls: str | None, stage: str | None, const: str | None,
 ) -> int:  # fmt: skip
     """Debug a function of a stage."""
@@ -190,10 +184,10 @@ def debug(
         )
     )
     opened = open_debug_session(session, debugger, last.number, start.program)
-    show = printer("debug", format, answer_data, answer_lines)
+    show = printer("debug", answer_data, answer_lines)
     show("", opened.stop())
     console = Console(opened, lambda line: _executed(opened, line), show, DEBUG_COMMANDS)
-    return console.run(commands, script or "-", format == "text")
+    return console.run(commands, script or "-")
 
 
 def _executed(session: DebugSession, line: str) -> Answer:
@@ -213,18 +207,16 @@ def _executed(session: DebugSession, line: str) -> Answer:
 # `compare --step`: a walk through two runs at a prompt, or by a script of commands.
 
 
-def walk(
-    runs: Lockstep, names: tuple[str, str], commands: Sequence[str] | None, script: str, format: str
-) -> int:
+def walk(runs: Lockstep, names: tuple[str, str], commands: Sequence[str] | None, script: str) -> int:
     """Walk through two runs. The exit status tells if their results differ."""
-    if format == "text":
-        output.say(f"A {visible(names[0], 200)}\nB {visible(names[1], 200)}")
-        output.say(f"function {runs.trial.function}, {visible(str(runs.trial.sample), 200)}")
-    show = printer("lockstep", format, lockstep_data, lockstep_lines)
+    a, b = [visible(name, 200) for name in names]
+    head = f"A {a}\nB {b}\nfunction {runs.trial.function}, {visible(str(runs.trial.sample), 200)}"
+    output.say_lines([head])
+    show = printer("lockstep", lockstep_data, lockstep_lines)
     session = LockstepSession(runs)
     show("", session.stop())
     console = Console(
         session, lambda line: execute_from(LOCKSTEP_COMMANDS, session, line), show, LOCKSTEP_COMMANDS
     )
-    status = console.run(commands, script, format == "text")
+    status = console.run(commands, script)
     return status or (output.OK if runs.verdict.equal else output.FOUND)

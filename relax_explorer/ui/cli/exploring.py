@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from relax_explorer.core.collector import collector_at_rest
-from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.folders import address
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -145,7 +145,7 @@ def explorer(
     from relax_explorer.ui.tui.app import Explorer
 
     if packed:
-        from relax_explorer.ui.cli.packed_files import register_files
+        from relax_explorer.ui.cli.input_options import register_files
 
         register_files(packed)
     if calls is not None and (func or input_ or shape):

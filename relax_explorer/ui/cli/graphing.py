@@ -1,4 +1,4 @@
-"""`graph`: graphs of a stage, of two, or of a run, written to files and to the terminal."""
+"""`graph` and `report`: graphs of a stage, of two, or of a run, and a session as one HTML file."""
 
 from __future__ import annotations
 
@@ -6,23 +6,34 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import click
 
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.one_run import BindingTimes
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.inputs import call_values
+from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.run import Choice, check_alone, started
-from relax_explorer.ui.files import Target
+from relax_explorer.ui.cli.opening import chosen
+from relax_explorer.ui.cli.programs import open_session, two_stages
+from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target
+from relax_explorer.viz.call_structure import call_structure
 from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
+from relax_explorer.viz.solving_report import read_solving, solving_report
 
 
 def between_stages(
@@ -61,7 +72,7 @@ def of_stage(
     """The graph of one function of a stage, or of one of its blocks."""
     opened = opened_functions(stage.module, inside)
     try:
-        return graph(
+        return function_graph(
             stage.module, func or stage.entry, block=block, weights=weights, layers=layers, inside=opened
         )
     except ValueError as error:  # it has no such block
@@ -104,6 +115,41 @@ def check_options(
         raise click.UsageError("--input, --shape and --run-calls are for the run of --heat")
 
 
+def graph(
+    input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
+    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
+) -> int:  # fmt: skip
+    """Draw a graph."""
+
+    check_format(output_ or STANDARD_OUTPUT, format)
+    check_options(
+        between,
+        (stage, heat, inside),
+        heat,
+        (input_, shape, run_calls),
+        calls and bool(func or inside or heat or between),
+        block is not None and bool(calls or inside or between),
+    )
+    session = open_session(input, passes)
+    if between is not None:
+        drawing = between_stages(session, *two_stages(session, between), func, weights)
+    elif calls:
+        drawing = call_structure(chosen(session, stage).module)
+    else:
+        snapshot = chosen(session, stage)
+        layers = "each" if expand or around is not None or block is not None else "once"
+        drawing = of_stage(snapshot, func, block, weights, layers, inside)
+        if heat is not None:
+            drawing = with_heat(session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls)
+    if around is not None:
+        centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
+        if centre is None:
+            raise click.UsageError(f"the graph has no {'function' if calls else 'variable'} {around!r}")
+        drawing = drawing.neighbourhood(centre, radius, max_nodes)
+    return draw(drawing.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
+
+
 # -- graph output ----------------------------------------------------------------------------------------------------
 # Write graphs to files and to the terminal.
 
@@ -138,7 +184,7 @@ def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> 
     return output.OK
 
 
-def check(target: Target, format: str | None) -> None:
+def check_format(target: Target, format: str | None) -> None:
     """Refuse a file whose ending tells no format, before the work begins."""
     if format is None and target.name:
         _style_of(target.name)
@@ -172,3 +218,51 @@ def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> int:
 
 def _json(graph: Drawing) -> str:
     return output.document("graph", graph.data())
+
+
+# -- reporting -------------------------------------------------------------------------------------------------------
+# `report`: a session as one HTML file.
+
+
+def report(
+    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
+    output_: Target | None, calls: str | None,
+) -> int:  # fmt: skip
+    """Write a session, with a run of a function or of a file of calls; or the steps of type relations or shape contracts.
+
+    A function that can't be run leaves its reason in the report's place for the run, and a warning.
+    """
+    from relax_explorer.viz.report import report as page  # only this command needs the page
+
+    target, solving = output_ or STANDARD_OUTPUT, read_solving(input)
+    if solving is not None:
+        output.write(solving_report(solving), target)
+        return output.OK
+    session, choice = open_session(input, passes, "default"), (func, input_, shape, max_input)
+    log: RunLog | None = None
+    if not no_run:
+        try:
+            log = interruptible(lambda interrupt: _log(session, choice, calls, interrupt))
+        except Failure as failure:
+            if calls is not None or any(choice[:3]):
+                raise
+            output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
+    output.write(page(session, log), target)
+    return output.OK
+
+
+def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interrupt) -> RunLog | None:
+    func, sources, shape, gigabytes = choice
+    stage = session.stages[0]
+    if calls is not None:
+        check_alone(calls, choice[:3])
+        start = started(session, calls, choice, True, stage)
+        debugger = Debugger(start.module, start.name, start.args, session.cache, interrupt, private=True)
+        return logged(debugger, start.program.summary if start.program is not None else "")
+    name = func or stage.entry
+    if func is None and type(stage.module.functions.get(name)) is not e.Function:
+        return None
+    fn = relax_function(stage.module, name)
+    values, note = call_values(fn, inputs_given(sources, shape, name), most_bytes(gigabytes))
+    debugger = Debugger(stage.module, name, values, session.cache, interrupt, private=True)
+    return logged(debugger, note)

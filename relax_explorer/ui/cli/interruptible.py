@@ -22,7 +22,7 @@ def interruptible(
 ) -> Any:
     """Run `work`; return its result or raise its error. KeyboardInterrupt cancels it, kernels included, and is raised after it ended.
 
-    With `stuck`, which is told if the end takes long, cancelled work gives its result as well.
+    With `stuck`, a remark for the case that the end takes long, cancelled work gives its result as well.
     """
     interrupt = interrupt or Interrupt()
     outcome: list[Any] = []

@@ -17,7 +17,8 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
-from relax_explorer.ui.cli import output, streams, want_of_memory
+from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -173,12 +174,16 @@ def _ascii_option() -> click.Option:
     )
 
 
-def _callback(command: Command[int]) -> Callable[..., None]:
+def _callback(command: Command[int | Result]) -> Callable[..., None]:
     """What click calls. `--version` and `--help` import no handler."""
 
+    forms = [argument.key for argument in command.arguments if argument.kind == "form"]
+
     def callback(**arguments: Any) -> None:
+        output.use_style(next((arguments.pop(key) for key in forms), "text"))
         try:
-            code = command.run(**arguments)
+            found = command.run(**arguments)
+            code = found if isinstance(found, int) else output.show(found)
         except Failure as failure:
             output.report(failure.diagnostics)
             code = output.status(failure)
@@ -197,7 +202,7 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _command(spec: Command[int]) -> click.Command:
+def _command(spec: Command[int | Result]) -> click.Command:
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in spec.examples)
     return _Command(
         spec.name,
@@ -255,7 +260,7 @@ for _item in COMMANDS:
 def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
-    want_of_memory.prepare()
+    process.check_memory()
     streams.keep_interrupts()
     process.own()
     try:
@@ -263,9 +268,9 @@ def main() -> None:
     except (SystemExit, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
-        if want_of_memory.is_cause(error):
-            want_of_memory.leave()
-        from relax_explorer.ui.crash import write_report
+        if process.is_want_of_memory(error):
+            process.leave_for_memory()
+        from relax_explorer.ui.process import write_report
 
         output.say(
             f"relax-explorer: internal error: {type(error).__name__}: {error}\nreport: {write_report(error)}",

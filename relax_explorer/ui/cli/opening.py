@@ -20,8 +20,9 @@ from relax_explorer.core.session.builds import (
     executed,
     pipeline_of,
     runnable,
+    with_files,
 )
-from relax_explorer.core.session.naming import FieldNames, told_by
+from relax_explorer.core.session.naming import FieldNames, names_from
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
@@ -29,7 +30,6 @@ from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import visible
 
@@ -38,7 +38,7 @@ from relax_explorer.viz.visible import visible
 
 
 def build_at(path: str) -> Build:
-    """The build at a path, or in standard input for `-`. What stands beside its main lineage is told. Raises Failure."""
+    """The build at a path, or in standard input for `-`. A remark names the stages beside its main lineage. Raises Failure."""
     build = (
         build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
         if path == "-"
@@ -57,7 +57,7 @@ def short_input(option: str, path: str) -> str:
 
 
 def tell(build: Build) -> None:
-    """Tell on stderr what a build has beside the stages of its main lineage."""
+    """Print remarks on a build: the stages beside its main lineage, and how it was read."""
     if build.asides:
         count = len(build.stages)
         aside = ", ".join(map(aside_title, build.asides))
@@ -71,12 +71,12 @@ def tell(build: Build) -> None:
 
 
 def program_at(path: str) -> IRModule:
-    """The program at a path; of several the first, which is told. Raises ParseError and Failure."""
+    """The program at a path; of several the first, with a remark. Raises ParseError and Failure."""
     return first_program(build_at(path))
 
 
 def first_program(build: Build) -> IRModule:
-    """The program of a build; of several the first, which is told. Raises ParseError."""
+    """The program of a build; of several the first, with a remark. Raises ParseError."""
     if len(build.stages) > 1:
         output.say(f"stage {build.stages[0]} of {build.path}; {build.path}@STAGE chooses another", err=True)
     return build.stages[0].module
@@ -161,7 +161,7 @@ def _judge(session: Session, functions: Sequence[str], profile: str) -> None:
 
 
 def _readable(stage: Stage, function: str) -> Stage:
-    """A stage of which a function can run. Problems in other functions are told."""
+    """A stage of which a function can run. A remark names problems in other functions."""
     module, problems = runnable(stage, function)
     if not problems:
         return stage
@@ -172,9 +172,9 @@ def _readable(stage: Stage, function: str) -> Stage:
     return Stage(stage.number, stage.made_by, module, stage.file)
 
 
-def told_names(session: Session, function: str) -> FieldNames:
+def names_of_fields(session: Session, function: str) -> FieldNames:
     """The names for the fields of tuple parameters, as the last stage of a session tells them, or an earlier one of its build."""
-    return told_by(_modules(session), function)
+    return names_from(_modules(session), function)
 
 
 def _modules(session: Session) -> Iterator[IRModule]:
@@ -194,10 +194,10 @@ def modules_before(stage: Stage | None, earlier: Sequence[Stage]) -> Iterator[IR
 
 
 def _with_constants(stage: Stage, source: str | None) -> Stage:
-    """A stage with values for the constants that its text omits, if a source is given. It is told what was made up."""
+    """A stage with values for the constants that its text omits, if a source is given. A remark names the generated ones."""
     if source is None:
         return stage
-    from relax_explorer.core.session.made import with_constants
+    from relax_explorer.core.session.inputs import with_constants
 
     stage, made_up = with_constants(stage, source)
     output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)
@@ -205,7 +205,7 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
 
 
 def _chosen(build: Build, name: str | None, function: str) -> Stage:
-    """The stage with this number or pass, else the last one with a Relax function that can be read. It is told on stderr."""
+    """The stage with this number or pass, else the last one with a Relax function that can be read, with a remark."""
     if name is not None:
         return stage_of(build, name)
     if len(build.stages) == 1:

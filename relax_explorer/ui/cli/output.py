@@ -11,7 +11,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ import click
 import relax_explorer
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
-from relax_explorer.ui.no_colors import no_colors
+from relax_explorer.ui.process import no_colors
 from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
@@ -29,6 +30,124 @@ if TYPE_CHECKING:
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 141
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+class Styled(str):
+    """A line whose parts are escaped already. It may have our colours."""
+
+
+class Remark(str):
+    """A line for standard error."""
+
+
+class Exact(str):
+    """A text for a reader that is a program: what ASCII lacks becomes escapes, not marks that look alike."""
+
+
+class Program(Exact):
+    """TVMScript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command found, for every format.
+
+    JSON is `data`: a mapping, or a function that makes it when it is shown. Text is `lines`, best an iterator, so that they are only made
+    when they are shown. Both go to `file`; `problems` and `remarks` go to standard error behind them.
+    """
+
+    schema: str
+    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+    lines: Iterable[str] = ()
+    status: int = OK
+    problems: Sequence[Diagnostic] = ()
+    remarks: Sequence[str] = ()
+    file: Target = STANDARD_OUTPUT
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """The data."""
+        return self.data() if callable(self.data) else self.data
+
+
+_style = "text"
+
+
+def use_style(style: str) -> None:
+    """Show the results of this process in a format."""
+    global _style
+    _style = style
+
+
+def style() -> str:
+    """The format in which results are shown."""
+    return _style
+
+
+def is_json() -> bool:
+    """True if results are shown as JSON."""
+    return _style == "json"
+
+
+def show(result: Result) -> int:
+    """Print or write a result in the format of the command; returns its exit status."""
+    if is_json():
+        write(document(result.schema, result.content) + "\n", result.file)
+    elif result.file.name is not None:
+        write("\n".join([*result.lines, ""]), result.file)
+    else:
+        say_lines(result.lines)
+    report(result.problems)
+    for remark in result.remarks:
+        say(remark, err=True)
+    return result.status
+
+
+def show_answer(result: Result) -> None:
+    """Print one of the results of a session: its JSON is one line without a head."""
+    if is_json():
+        say(json_text({"schema": f"rxe.{result.schema}/1", **result.content}))
+    say_lines(result.lines)
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print lines that only text has."""
+    for line in () if is_json() else lines:
+        _show_line(line)
+
+
+def _show_line(line: str) -> None:
+    if isinstance(line, Exact):
+        write(line, is_code=isinstance(line, Program))
+    elif isinstance(line, Styled):
+        say_styled(line)
+    else:
+        say(line, err=isinstance(line, Remark))
+
+
+def columns(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
+    """The rows of a table as lines of equal columns. The first `numbers` columns are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [
+                text.rjust(width) if n < numbers else text.ljust(width)
+                for n, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 check`, `2 checks`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
 
 
 def status(failure: Failure) -> int:
@@ -82,8 +201,10 @@ def stream(err: bool = False) -> Iterator[None]:
             raise Unwritable(f"standard output can't be written: {reason}") from None
 
 
-def report(diagnostics: Iterable[Diagnostic]) -> None:
+def report(diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
+    if not diagnostics:
+        return
     from relax_explorer.viz.problem import render
 
     found = colors(err=True)
@@ -129,15 +250,10 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, bool, type(None))) else str(value)
 
 
-def document(schema: str, content: dict[str, Any]) -> str:
+def document(schema: str, content: Mapping[str, Any]) -> str:
     """A JSON document with tool, version and schema."""
     head = {"tool": "relax-explorer", "version": relax_explorer.__version__, "schema": f"rxe.{schema}/1"}
     return json_text({**head, **content}, 2)
-
-
-def tell(schema: str, content: dict[str, Any]) -> None:
-    """Print a JSON document."""
-    say(document(schema, content))
 
 
 def json_text(value: Any, indent: int | None = None) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import click
 
 from relax_explorer.core import ops, passes
@@ -15,42 +18,37 @@ from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.phases.phases import PHASES
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.output import Exact, Remark, Result, columns
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.explanations import page_of
+from relax_explorer.viz.visible import fields_of
 
 
-def explain(subject: str) -> int:
-    """Print the page of `subject`. An unknown subject is refused, with similar names as a hint."""
+def explain(subject: str) -> Result:
+    """The page of `subject`. An unknown subject is refused, with similar names as a hint."""
     try:
-        output.say(page_of(subject))
+        return Result("explain", {}, [page_of(subject)])
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
-    return output.OK
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------
-# Print the lists of passes and operators.
-
-
-def list_passes(
-    subject: str | None, changing: str | None, explain: str | None, missing: bool, format: str
-) -> int:
-    """List passes, explain one, or explain an order of them."""
+def list_passes(subject: str | None, changing: str | None, explain: str | None, missing: bool) -> Result:
+    """The passes, the page of one, or what an order of them lacks."""
     if subject is not None:
         if changing is not None or explain is not None or missing:
             raise click.UsageError("name a pass, or give an option that lists some: not both")
-        return print_pass(subject, format)
+        return _pass(subject)
     if explain is not None:
-        return print_order(explain, format)
+        return _order(explain)
     if missing:
-        return print_missing(format)
+        return _missing()
     from relax_explorer.ui.cli.opening import program_at
 
-    return print_passes(None if changing is None else program_at(changing), format)
+    return _passes(None if changing is None else program_at(changing))
 
 
-def print_passes(module: IRModule | None, style: str) -> int:
-    """Print every pass with its summary. With a module, print only the passes that would change it."""
+def _passes(module: IRModule | None) -> Result:
+    """Every pass with its summary. With a module, only the passes that would change it."""
     shown = list(passes.table().values())
     output.report(passes.problems())
     if module is not None:
@@ -59,30 +57,25 @@ def print_passes(module: IRModule | None, style: str) -> int:
 
         changing = {item.name for item in verdicts(normalized(module)[0]) if item.changes}
         shown = [pass_ for pass_ in shown if pass_.name in changing]
-    if style == "json":
-        rows = [_pass_row(pass_) for pass_ in shown]
-        output.tell("passes", {"passes": rows, "pipelines": dict(passes.PIPELINES)})
-        return output.OK
-    for pass_ in shown:
-        output.say(f"{pass_.name:<24} {pass_.doc.splitlines()[0]}")
+    lines = [f"{pass_.name:<24} {pass_.doc.splitlines()[0]}" for pass_ in shown]
     if module is None:
-        output.say("\nPipelines:")
-        for name, parts in passes.PIPELINES.items():
-            output.say(f"{name:<24} {','.join(parts)}")
-    return output.OK
+        lines.append("\nPipelines:")
+        lines += [f"{name:<24} {','.join(parts)}" for name, parts in passes.PIPELINES.items()]
+    rows = [_pass_row(pass_) for pass_ in shown]
+    return Result("passes", {"passes": rows, "pipelines": dict(passes.PIPELINES)}, lines)
 
 
-def print_pass(name: str, style: str) -> int:
-    """Print the page of a pass, or its row as JSON. An unknown name is refused, with similar names as a hint."""
+def _pass(name: str) -> Result:
+    """The page of a pass. An unknown name is refused, with similar names as a hint."""
     try:
         found = passes.get(name)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
-    if style == "json":
-        row = {**_pass_row(found), "example": _example(found)}
-        output.tell("passes", {"passes": [row], "pipelines": {}})
-        return output.OK
-    return explain(found.name)
+    return replace(
+        explain(found.name),
+        schema="passes",
+        data=lambda: {"passes": [{**_pass_row(found), "example": _example(found)}], "pipelines": {}},
+    )
 
 
 def _example(of: Pass) -> dict[str, str] | None:
@@ -97,9 +90,7 @@ def _pass_row(pass_: Pass) -> dict[str, object]:
     return {
         "name": pass_.name,
         "doc": pass_.doc.splitlines()[0],
-        "options": [
-            {"name": o.name, "type": o.kind, "default": o.default, "doc": o.doc} for o in pass_.options
-        ],
+        "options": [fields_of(option, "name type=kind default doc") for option in pass_.options],
         "requires": [q.name for q in pass_.requires],
         "required_passes": required_passes(pass_),
         "establishes": [q.name for q in pass_.establishes],
@@ -107,32 +98,23 @@ def _pass_row(pass_: Pass) -> dict[str, object]:
     }
 
 
-def list_ops(format: str) -> int:
-    """Print every operator and its available parts: inference, evaluation, lowering."""
+def list_ops() -> Result:
+    """Every operator and its available parts: inference, evaluation, lowering."""
     every = list(ops.table().values())
-    if format == "json":
-        output.tell("ops", {"operators": [page.describe(op) for op in every]})
-        return output.OK
-    rows = [
-        (
-            op.name.removeprefix("relax."),
-            _runs(op),
-            _lowered(op),
-            "effects" * (not op.pure),
-            _FUSIONS[op.fusion],
-        )
-        for op in every
-    ]
-    head = ("operator", "runs", "lowered", "", "fusion")
-    widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
-    for row, text in zip((head, *rows), ("what it is", *[page.sentence(op) for op in every]), strict=True):
-        cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        output.say(f"{cells}  {text}")
+    head = ("operator", "runs", "lowered", "", "fusion", "what it is")
     running = sum(op.evaluate is not None or op.by_machine for op in every)
     lowered = sum(op.is_lowered() for op in every)
-    output.say(f"\n{len(every)} operators: {running} run here, {lowered} are lowered", err=True)
-    output.say("relax-explorer explain OPERATOR shows the details of one", err=True)
-    return output.OK
+    lines = [
+        *columns([head, *map(_op_row, every)]),
+        Remark(f"\n{len(every)} operators: {running} run here, {lowered} are lowered"),
+        Remark("relax-explorer explain OPERATOR shows the details of one"),
+    ]
+    return Result("ops", lambda: {"operators": [page.describe(op) for op in every]}, lines)
+
+
+def _op_row(op: type[Op]) -> tuple[str, ...]:
+    name, effects = op.name.removeprefix("relax."), "effects" * (not op.pure)
+    return name, _runs(op), _lowered(op), effects, _FUSIONS[op.fusion], page.sentence(op)
 
 
 def _runs(op: type[Op]) -> str:
@@ -160,52 +142,43 @@ _FUSIONS = {
 # Print phases, contracts and the order of a pipeline.
 
 
-def phases(format: str, output_: Target | None) -> int:
-    """Print or write the phases and the contracts of passes."""
-    output.write(_phases(format), output_ or STANDARD_OUTPUT)
-    return output.OK
+def phases(output_: Target | None) -> Result:
+    """The phases and the contracts of passes."""
+    return Result("phases", _data, _page(output.style()), file=output_ or STANDARD_OUTPUT)
 
 
-def _phases(style: str) -> str:
-    if style == "markdown":
-        return phase_table.markdown()
-    if style == "json":
-        return output.document("phases", _data()) + "\n"
+def _page(style: str) -> Iterator[str]:
     if style == "text":
-        return _text()
-    from relax_explorer.viz.call_structure import phase_graph
+        yield Exact("\n".join(_text()))
+    elif style == "markdown":
+        yield Exact(phase_table.markdown().removesuffix("\n"))
+    else:
+        from relax_explorer.viz.call_structure import phase_graph
 
-    graph = phase_graph()
-    return {"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]()
+        graph = phase_graph()
+        text = {"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]()
+        yield Exact(text.removesuffix("\n"))
 
 
 def _data() -> dict[str, object]:
-    rows = [
-        {
-            "name": row.of.name,
-            "meaning": row.of.meaning,
-            "established_by": row.makers,
-            "needed_by": row.needed_by,
-            "required_by": row.required_by,
-            "broken_by": row.broken_by,
-        }
-        for row in phase_table.properties()
-    ]
+    names = "name=of.name meaning=of.meaning established_by=makers needed_by required_by broken_by"
+    rows = [fields_of(row, names) for row in phase_table.properties()]
     phases = [
         {"name": str(phase), "properties": [q.name for q in needed]} for phase, needed in PHASES.items()
     ]
     return {"phases": phases, "properties": rows}
 
 
-def _text() -> str:
-    lines, known = ["Phases, each with what it adds:"], set[str]()
+def _text() -> Iterator[str]:
+    yield "Phases, each with what it adds:"
+    known = set[str]()
     for phase, needed in PHASES.items():
         new = [q.name for q in needed if q.name not in known]
         known.update(new)
-        lines.append(f"  {phase:<14} {', '.join(new) or 'any program that can be read'}")
-    lines.append("\nProperties:")
+        yield f"  {phase:<14} {', '.join(new) or 'any program that can be read'}"
+    yield "\nProperties:"
     for row in phase_table.properties():
-        lines.append(f"  {row.of.name}: {row.of.meaning}")
+        yield f"  {row.of.name}: {row.of.meaning}"
         asked = row.required_by if len(row.required_by) < 12 else ("nearly every pass",)
         for what, names in (
             ("established by", row.makers),
@@ -213,50 +186,31 @@ def _text() -> str:
             ("required by", asked),
         ):
             if names:
-                lines.append(f"      {what} {', '.join(names)}")
-    lines.append(
-        "\nrelax-explorer passes --explain A,B,C checks an order. relax-explorer explain PASS shows a contract."
-    )
-    return "\n".join(lines) + "\n"
+                yield f"      {what} {', '.join(names)}"
+    yield "\nrelax-explorer passes --explain A,B,C checks an order. relax-explorer explain PASS shows a contract."
 
 
-def print_order(pipeline: str, style: str) -> int:
-    """Print what the places of the steps in a pipeline lack. The exit status is 1 if something is missing."""
+def _order(pipeline: str) -> Result:
+    """What the places of the steps in a pipeline lack. The exit status is 1 if something is missing."""
     rows = phase_table.explained(steps(pipeline))
     lacks = any(row.missing or row.remark for row in rows)
-    if style == "json":
-        data = [
-            {
-                "pass": str(row.step),
-                "missing": row.missing,
-                "hints": row.hints,
-                "remark": row.remark,
-                "may_come_first": row.may_come_first,
-            }
-            for row in rows
-        ]
-        output.tell("order", {"steps": data, "complete": not lacks})
-        return output.FOUND if lacks else output.OK
+    data = [{"pass": str(row.step), **fields_of(row, "missing hints remark may_come_first")} for row in rows]
+    lines = []
     for number, row in enumerate(rows, 1):
         swap = f"  (or before {rows[number - 2].step})" if row.may_come_first else ""
-        output.say(f"{number:>3} {row.step}{swap}")
+        lines.append(f"{number:>3} {row.step}{swap}")
         for text, hint in zip(row.missing, row.hints, strict=True):
-            output.say(f"      lacks: {text}\n      {hint}")
+            lines.append(f"      lacks: {text}\n      {hint}")
         if row.remark:
-            output.say(f"      note: {row.remark}")
-    output.say(
-        "\nThe order lacks something, unless the program has it." if lacks else "\nThe order is complete."
-    )
-    return output.FOUND if lacks else output.OK
+            lines.append(f"      note: {row.remark}")
+    verdict = "lacks something, unless the program has it" if lacks else "is complete"
+    lines.append(f"\nThe order {verdict}.")
+    return Result("order", {"steps": data, "complete": not lacks}, lines, lacks * output.FOUND)
 
 
-def print_missing(style: str) -> int:
-    """Print the passes of TVM that are missing here."""
+def _missing() -> Result:
+    """The passes of TVM that are missing here."""
     rows = phase_table.missing()
-    if style == "json":
-        output.tell("missing", {"passes": rows})
-        return output.OK
-    for name, reason in rows.items():
-        output.say(f"{name:<34} {reason}")
-    output.say(f"\n{len(passes.names())} passes are there; relax-explorer passes lists them")
-    return output.OK
+    lines = [f"{name:<34} {reason}" for name, reason in rows.items()]
+    lines.append(f"\n{len(passes.names())} passes are there; relax-explorer passes lists them")
+    return Result("missing", {"passes": rows}, lines)

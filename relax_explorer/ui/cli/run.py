@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -24,9 +25,8 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.core.session.builds import concerning
-from relax_explorer.core.session.call_program import CallProgram, call_program
-from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
-from relax_explorer.core.session.named_calls import NamedCall, read_calls
+from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
+from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
@@ -35,12 +35,12 @@ from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.contracts import function_of_inputs, run_contracts
-from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.opening import session_to_run, short_input, told_names, typed
-from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
+from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
+from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_row
+from relax_explorer.ui.cli.output import Remark, Result
+from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 
@@ -84,7 +84,7 @@ def calls_in(
     functions = module.relax_functions.keys() & session.stages[0].module.functions.keys()
     output.report(of_the_run(session.stages[0], sorted(functions & {call.function for call in calls})))
     functions_called = dict.fromkeys(call.function for call in calls if "." not in call.function)
-    names = {name: told_names(session, name) for name in functions_called}
+    names = {name: names_of_fields(session, name) for name in functions_called}
     folder = "" if path == "-" else os.path.dirname(path)
     program = call_program(module, calls, path, folder, most, names, private)
     for remark in program.remarks:  # how entries of files were found
@@ -100,36 +100,12 @@ def read(path: str) -> list[NamedCall]:
     return calls
 
 
-def tell_results(
-    program: CallProgram, result: Value, style: str, document: dict[str, Any], target: Target | None
-) -> list[Value]:
-    """Print what the names hold at the end, and the last result if it has no name. Returns the last results, without caches."""
-    results = {name: to_python(value) for name, value in program.named(result).items()}
-    shown = dict(results)
-    is_nothing = type(result[-1]) is tuple and not result[-1]  # of a call for its effect
-    if not program.calls[-1].names and not is_nothing:
-        shown[program.labels[-1]] = to_python(result[-1])
-    _print_named(shown.items(), style, document)
-    if target is not None:
-        save(results, target)
-    return program.last(result)
-
-
-def _print_named(results: Iterable[tuple[str, Value]], style: str, more: dict[str, Any]) -> None:
-    """Print each result under its name."""
-    if style == "json":
-        rows = [
-            {"name": name, "shape": list(value.shape), "dtype": value.dtype.name, "value": value}
-            if isinstance(value, np.ndarray)
-            else {"name": name, "value": value}
-            for name, value in results
-        ]
-        output.tell("run", {"results": rows, **more})
-        return
-    for name, value in results:
-        output.say(f"{name}: {short_value(value, 100)}")
+def _value_lines(results: Mapping[str, Value]) -> Iterator[str]:
+    """Each result under its name."""
+    for name, value in results.items():
+        yield f"{name}: {short_value(value, 100)}"
         if isinstance(value, np.ndarray) and value.ndim:
-            output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
+            yield np.array2string(value, threshold=100, edgeitems=3, precision=6)
 
 
 # -- expected --------------------------------------------------------------------------------------------------------
@@ -196,27 +172,26 @@ def _numbers(array: Any) -> Any:
 # The times of the bindings of a run as text and data.
 
 
-def report_times(times: BindingTimes, style: str) -> dict[str, Any]:
-    """The data for JSON. In text style they are printed as a table instead."""
-    rows = sorted(times.rows.values(), key=lambda row: -row.seconds)
+def _slowest(times: BindingTimes) -> list[BindingTime]:
+    return sorted(times.rows.values(), key=lambda row: -row.seconds)
+
+
+def _times_data(times: BindingTimes) -> dict[str, Any]:
+    return {"bindings": [_data(row, times.total) for row in _slowest(times)], "seconds": times.total}
+
+
+def _time_lines(times: BindingTimes) -> Iterator[str]:
+    """The times of the bindings as a table, the slowest first."""
     total = times.total
-    if style == "json":
-        return {"bindings": [_data(row, total) for row in rows], "seconds": total}
-    output.say(
-        f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine    binding",
-        err=True,
-    )
-    for row in rows:
+    yield Remark(f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine    binding")
+    for row in _slowest(times):
         share = f"{100 * row.seconds / total:.1f}%" if total else ""
         compiling = f"{row.compiling * 1000:.1f}" if row.compiling else ""
-        output.say(
-            f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}  {row.engine:9} {_text(row)}",
-            err=True,
-        )
-    compiled = sum([row.compiling for row in rows])
+        numbers = f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}"
+        yield Remark(f"{numbers}  {row.engine:9} {_text(row)}")
+    compiled = sum([row.compiling for row in _slowest(times)])
     tail = f", and {compiled * 1000:.1f} ms of compiling" if compiled else ""
-    output.say(f"{total * 1000:10.3f} ms in {len(rows)} bindings{tail}", err=True)
-    return {}
+    yield Remark(f"{total * 1000:10.3f} ms in {len(times.rows)} bindings{tail}")
 
 
 def _operator(binding: e.Binding) -> str:
@@ -265,43 +240,82 @@ def of_the_run(stage: Snapshot, names: Iterable[str]) -> list[Diagnostic]:
 
 def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
-    output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
+    output_: Target | None, break_: str | None, trace: Target | None, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
     packed: tuple[str, ...], private: bool, calls: str | None, engine: str, no_fused: bool, stage: str | None, const: str | None,
-) -> int:  # fmt: skip
+) -> Result | int:  # fmt: skip
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
-    asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
+    asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings)
     register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
         unused = func, typed(passes), expect, output_, asked.steps, time_bindings, calls, stage, const
-        return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
+        return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input))
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     start = started(session, calls, (func, input_, shape, max_input), private)
+    times = BindingTimes() if time_bindings else None
     if asked.steps:
         walked = interruptible(
             lambda interrupt: walk(_debugger(session, start, interrupt, private, engine), asked)
         )
         if walked.is_stopped:
-            report_stop(walked, start.program)
-            return output.FOUND if stop_on is not None else output.OK
-        machine, document = walked.debugger.machine, walked.data
+            return stopped(walked, start.program, output.FOUND if stop_on is not None else output.OK)
+        machine, more = walked.debugger.machine, walked.data
     else:
-        times = BindingTimes()
         machine = interruptible(
-            lambda interrupt: _ended(
-                session, start, interrupt, times if time_bindings else None, private, engine, not no_fused
-            )
+            lambda interrupt: _ended(session, start, interrupt, times, private, engine, not no_fused)
         )
-        document = report_times(times, format) if time_bindings else {}
-    results = _told(machine, format, document, output_, start.program)
-    return compare(results, expect, rtol, atol) if expect is not None else output.OK
+        more = {} if times is None else _times_data(times)
+    _report_times_and_remarks(machine, times)
+    results = _results_of(machine, start.program)
+    rows = _result_rows(results, start.program is not None)
+    output.show(Result("run", {"results": rows, **more}, _value_lines(results.shown)))
+    if output_ is not None:
+        save(results.named, output_)
+    return compare(results.last, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _report_times_and_remarks(machine: Machine, times: BindingTimes | None) -> None:
+    """Print the times of the bindings, and the output and the warnings of the program."""
+    output.say_lines(() if times is None else _time_lines(times))
+    for line in machine.output:
+        output.say(line, err=True)
+    for warning in machine.warnings:
+        output.say(f"warning[{warning.code}]: {warning.message}", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The results of a run by name: those that are shown, those that have a name, and the last ones, without caches."""
+
+    shown: dict[str, Value]
+    named: dict[str, Value]
+    last: list[Value]
+
+
+def _results_of(machine: Machine, program: CallProgram | None) -> _Results:
+    """The results of a function, `out0`, `out1`, …; of calls, what the names hold at the end, and the last result if it has no name."""
+    result = machine.result
+    if program is None:
+        values = _flat(to_python(result))
+        found = {f"out{number}": value for number, value in enumerate(values)}
+        return _Results(found, found, values)
+    named = {name: to_python(value) for name, value in program.named(result).items()}
+    shown = dict(named)
+    is_nothing = type(result[-1]) is tuple and not result[-1]  # of a call for its effect
+    if not program.calls[-1].names and not is_nothing:
+        shown[program.labels[-1]] = to_python(result[-1])
+    return _Results(shown, named, program.last(result))
+
+
+def _result_rows(results: _Results, is_named: bool) -> list[dict[str, object]]:
+    return [({"name": name} if is_named else {}) | value_row(value) for name, value in results.shown.items()]
 
 
 Choice = tuple[str | None, tuple[str, ...], tuple[str, ...], float]
-"""What the options say of a call: the function, sources, lengths, GiB."""
+"""The options of a call: the function, sources, lengths, GiB."""
 
 
 def started(
@@ -325,26 +339,7 @@ def started(
         contracts, _ = read_contract(read_text(path), path)
         return Start(at.module, name, run_inputs(function_of_inputs(contracts), sources, shape, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
-    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, told_names(session, name)))
-
-
-def _told(
-    machine: Machine,
-    format: str,
-    document: dict[str, Any],
-    target: Target | None,
-    program: CallProgram | None,
-) -> list[Any]:
-    """The results of a run, after they and the remarks were printed, and saved if there is a target."""
-    if program is not None:
-        _report_remarks(machine)
-        return tell_results(program, machine.result, format, document, target)
-    results = _flat(to_python(machine.result))
-    _report_remarks(machine)
-    _print(results, format, document)
-    if target is not None:
-        save({f"out{number}": value for number, value in enumerate(results)}, target)
-    return results
+    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, names_of_fields(session, name)))
 
 
 def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
@@ -353,14 +348,6 @@ def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
         raise click.UsageError(
             "--calls takes functions and inputs from its file: no other option may give them"
         )
-
-
-def _report_remarks(machine: Machine) -> None:
-    """Print the output and the warnings of the program."""
-    for line in machine.output:
-        output.say(line, err=True)
-    for warning in machine.warnings:
-        output.say(f"warning[{warning.code}]: {warning.message}", err=True)
 
 
 def _debugger(session: Session, start: Start, interrupt: Interrupt, private: bool, engine: str) -> Debugger:
@@ -431,7 +418,7 @@ def run_inputs(
         output.say(remark, err=True)
     if call.whole:
         return from_file(fn, call.whole, most, names)
-    values, made_up = made_inputs(fn, call.sources, call.shape, most=most, names=names)
+    values, made_up = generated_inputs(fn, call.sources, call.shape, most=most, names=names)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values
@@ -448,22 +435,6 @@ def _flat(value: Any) -> list[Any]:
     if isinstance(value, tuple) and not all(type(item) is int for item in value):
         return [item for part in value for item in _flat(part)]
     return [value]
-
-
-def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
-    if style == "json":
-        rows = [
-            {"shape": list(r.shape), "dtype": r.dtype.name, "value": r}
-            if isinstance(r, np.ndarray)
-            else {"value": r}
-            for r in results
-        ]
-        output.tell("run", {"results": rows, **more})
-        return
-    for number, value in enumerate(results):
-        output.say(f"out{number}: {short_value(value, 100)}")
-        if isinstance(value, np.ndarray) and value.ndim:
-            output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
 __all__ = ["Choice", "check_alone", "relax_function", "run", "run_inputs", "started"]

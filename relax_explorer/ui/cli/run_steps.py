@@ -32,6 +32,7 @@ from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.session.call_program import CallProgram, outermost
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import compiling
+from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.length_text import blame_data, blame_lines, shape_data, shape_lines
 from relax_explorer.viz.short import short_value
@@ -123,7 +124,6 @@ class Asked:
     trace: Target | None
     shapes: bool
     is_timed: bool
-    is_json: bool
 
     def __post_init__(self) -> None:
         if self.is_timed and self.steps:
@@ -146,12 +146,12 @@ class Asked:
 
 @dataclass(slots=True)
 class Walk:
-    """A run in steps, and what was seen on the way. `found` is the maker of a NaN or an infinity at which it stopped."""
+    """A run in steps, and what was seen on the way. `blame` is the maker of a NaN or an infinity at which it stopped."""
 
     debugger: Debugger
     asked: Asked
     is_stopped: bool = False
-    found: Blame | None = None
+    blame: Blame | None = None
     watches: list[_Watch] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -161,42 +161,40 @@ class Walk:
         shapes = {"shapes": shape_data(shape_panel(self.debugger))} if self.asked.shapes else {}
         return {**({"watch": self.changes} if self.watches else {}), **shapes}
 
-    def show_shapes(self) -> None:
-        """Print the shape panel, if it is asked for."""
-        if self.asked.shapes and not self.asked.is_json:
-            for line in shape_lines(shape_panel(self.debugger)):
-                output.say(line)
+    @property
+    def shapes(self) -> list[str]:
+        """The lines of the shape panel, if it is asked for."""
+        return shape_lines(shape_panel(self.debugger)) if self.asked.shapes else []
 
     def look(self, event: Event) -> None:
         """Print the watched expressions whose value changed."""
         for watch in self.watches:
             if watch.changed(self.debugger, event):
                 self.changes.append(_change(self.debugger, event, watch))
-                if not self.asked.is_json:
-                    output.say(_change_line(self.changes[-1], watch))
+                output.say_lines([_change_line(self.changes[-1], watch)])
 
 
 @dataclass(slots=True)
 class _Watch:
-    """A watched expression and its last value in each function. `known` are the identities and contents last seen."""
+    """A watched expression and its last value in each function. `contents` are those that it had last."""
 
     expression: Expression
     value: Any = None
-    known: dict[int, bytes] = field(default_factory=dict)  # by depth of the frame
+    contents: dict[int, bytes] = field(default_factory=dict)  # by depth of the frame
 
     def changed(self, debugger: Debugger, event: Event) -> bool:
         """True if the expression has a new value after a step."""
         depth = max(len(debugger.machine.frames), 1)
-        for left in [key for key in self.known if key > depth]:
-            del self.known[left]
+        for left in [key for key in self.contents if key > depth]:
+            del self.contents[left]
         try:
             self.value = self.expression.value(debugger.frame, event.value)
         except NoValue:
             return False
         content = _content(self.value)
-        if self.known.get(depth) == content:
+        if self.contents.get(depth) == content:
             return False
-        self.known[depth] = content
+        self.contents[depth] = content
         return True
 
 
@@ -210,47 +208,47 @@ def _content(value: Any) -> bytes:
 def walk(debugger: Debugger, asked: Asked) -> Walk:
     """Run a debugger to its end or stop. The trace is also written if the program traps."""
     function = debugger.frame.name
-    made = Walk(debugger, asked)
-    made.watches = [_Watch(watched(text, debugger, function)) for text in asked.watch]
+    walked = Walk(debugger, asked)
+    walked.watches = [_Watch(watched(text, debugger, function)) for text in asked.watch]
     place = None if asked.break_ in (None, "nan") else asked.break_
     breakpoint = breakpoint_at(place, debugger, function) if place is not None else None
     rows: list[str] = []
     try:
         with compiling(debugger.machine.kernels):
-            _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
+            _walk(walked, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
     except Failure:
-        made.show_shapes()
+        output.say_lines(walked.shapes)
         raise
     finally:
         if asked.trace is not None:
             output.write("\n".join(rows) + "\n", asked.trace)
     if debugger.done:
-        made.show_shapes()
-    return made
+        output.say_lines(walked.shapes)
+    return walked
 
 
-def _walk(made: Walk, breakpoint: Breakpoint | None, detective: Breakpoint | None, rows: list[str]) -> None:
-    debugger = made.debugger
-    if NAN in made.asked.kinds:
-        made.found = given_wrong(debugger)
+def _walk(walked: Walk, breakpoint: Breakpoint | None, detective: Breakpoint | None, rows: list[str]) -> None:
+    debugger = walked.debugger
+    if NAN in walked.asked.kinds:
+        walked.blame = given_wrong(debugger)
     event = debugger.event
-    made.look(event)
+    walked.look(event)
     is_first = True
-    while not is_first or made.found is None:
+    while not is_first or walked.blame is None:
         if breakpoint is not None and breakpoint.hit(event, debugger.frame):
             break
         if not is_first and detective is not None and detective.hit(event, debugger.frame):
-            made.found = blame(debugger, kinds=made.asked.kinds)
+            walked.blame = blame(debugger, kinds=walked.asked.kinds)
             break
         if debugger.done:
             return
         last, is_first = time.perf_counter(), False
         event = debugger.step()
         elapsed = (time.perf_counter() - last) * 1000
-        if made.asked.trace is not None:
+        if walked.asked.trace is not None:
             rows.append(visible_json(output.plain(row(debugger, event, elapsed))))
-        made.look(event)
-    made.is_stopped = True
+        walked.look(event)
+    walked.is_stopped = True
 
 
 def _change(debugger: Debugger, event: Event, watch: _Watch) -> dict[str, Any]:
@@ -272,34 +270,28 @@ def _change_line(change: Mapping[str, Any], watch: _Watch) -> str:
     )
 
 
-def report_stop(walked: Walk, program: CallProgram | None = None) -> None:
-    """Print where a run stopped: the maker of a NaN, or the frame at a breakpoint. `program` are the calls that ran."""
-    debugger = walked.debugger
+def stopped(walked: Walk, program: CallProgram | None, status: int) -> Result:
+    """Where a run stopped: the maker of a NaN, or the frame at a breakpoint. `program` are the calls that ran."""
+    debugger, frame = walked.debugger, walked.debugger.frame
     call = "" if program is None else program.label(program.number(outermost(debugger)))
-    if walked.asked.is_json:
-        stop = {
-            "step": debugger.position,
-            "event": debugger.event.kind,
-            "func": debugger.frame.name,
-            "shape_vars": debugger.frame.shape_vars,
-            **({"call": call} if call else {}),
-        }
-        if walked.found is not None:
-            stop["maker"] = blame_data(walked.found)
-        else:
-            stop["values"] = {name: short_value(value, 90) for name, value in debugger.frame.values.items()}
-        output.tell("run", {"results": [], "stopped": stop, **walked.data})
-        return
-    output.say(f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}")
-    walked.show_shapes()
-    if walked.found is not None:
-        for line in blame_lines(walked.found):
-            output.say(line)
-        return
-    for name, length in debugger.frame.shape_vars.items():
-        output.say(f"  {name} = {length}")
-    for name, value in debugger.frame.values.items():
-        output.say(f"  {name}: {short_value(value, 90)}")
+    stop = {
+        "step": debugger.position,
+        "event": debugger.event.kind,
+        "func": frame.name,
+        "shape_vars": frame.shape_vars,
+        **({"call": call} if call else {}),
+    }
+    where = f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}"
+    if walked.blame is not None:
+        stop["maker"] = blame_data(walked.blame)
+        lines = blame_lines(walked.blame)
+    else:
+        values = {name: short_value(value, 90) for name, value in frame.values.items()}
+        stop["values"] = values
+        lines = [f"  {name} = {length}" for name, length in frame.shape_vars.items()]
+        lines += [f"  {name}: {text}" for name, text in values.items()]
+    data = {"results": [], "stopped": stop, **walked.data}
+    return Result("run", data, [where, *walked.shapes, *lines], status)
 
 
 def row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -13,46 +14,23 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.notations import CONTRACTS, HOLDS, RELATIONS, is_contract
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
+from relax_explorer.core.session.run_log import Costs, Site, Spent, check_costs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.core.shapes.why import what_if, why
-from relax_explorer.ui.cli import contracts, output
-from relax_explorer.ui.cli.handlers import open_session
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.opening import chosen, typed
-from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.other_notations import OPTIONS, ContractOptions, contracts
+from relax_explorer.ui.cli.output import Remark, Result, columns, counted
+from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
-
-
-def print_why(module: IRModule, stage: int, entry: str, place: str, format: str) -> int:
-    """Print where the lengths of a value come from."""
-    found = why(module, entry, place)
-    if format == "json":
-        output.tell("why", {"stage": stage, **why_data(found)})
-    for text, _ in why_lines(found) if format == "text" else ():
-        output.say(text)
-    return output.OK
-
-
-def print_what_if(module: IRModule, stage: int, function: str, condition: str, format: str) -> int:
-    """Print what lengths become, and which checks are decided."""
-    found = what_if(module, function, condition)
-    if format == "json":
-        output.tell("what-if", {"stage": stage, "condition": condition, **what_if_data(found)})
-    for text, _ in what_if_lines(found, condition) if format == "text" else ():
-        output.say(text)
-    fails = any(check.answer is Answer.NO for check in found.decided)
-    return output.FOUND if fails or any(one.impossible for one in found.values) else output.OK
-
-
-# -- shaping ---------------------------------------------------------------------------------------------------------
-# `shapes`: the checks of shapes in a program, proved and remaining, and what they cost in a run.
-
+from relax_explorer.viz.visible import fields_of
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 
@@ -62,14 +40,14 @@ def shapes(
     run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, packed: tuple[str, ...],
     desugared: bool, relax: bool, matches: bool, split: bool,
     copy: str | None, keep_branches: bool,
-    trace: bool, at: int | None, format: str, calls: str | None,
-) -> int:  # fmt: skip
-    """Print the checks of a stage; for a file with contracts, what is known of its values."""
-    wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
+    trace: bool, at: int | None, calls: str | None,
+) -> Result:  # fmt: skip
+    """The checks of a stage; for a file with contracts, what is known of its values."""
+    wanted = ContractOptions(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
         _refuse(func, typed(passes), stage, proved, given, why, what_if, run, input_, shape, calls)
         register_files(packed)
-        return contracts.print_contracts(input, wanted, format)
+        return contracts(input, wanted)
     _require_a_module(input, wanted)
     if (input_ or shape or packed or calls) and not run:
         raise click.UsageError("--input, --shape, --packed and --calls need --run")
@@ -84,43 +62,49 @@ def shapes(
         raise click.UsageError(f"there is no Relax function {func!r}; there are {names}")
     entry = func or snapshot.entry
     if why is not None or what_if is not None:
-        return _asked(module, snapshot.label, entry, why, what_if, format)
+        return _asked(module, snapshot.label, entry, why, what_if)
     conditions, told = _assumed(module, entry, given)
     checks = [check for check in shape_checks(module, conditions) if func in (None, check.function)]
     choice = func, input_, shape, max_input
     costs, failed = _costs(session, snapshot, choice, calls) if run else (None, None)
-    if format == "json":
-        rows = [_data(module, check, costs) for check in checks]
-        ran = {} if costs is None else {"run": _run_data(costs, checks)}
-        output.tell("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran})
-    else:
-        _print(told, module.relax_functions if func is None else [func], checks, proved, costs)
-    if failed is not None:
-        raise failed  # behind what was measured up to there
-    return output.FOUND if any(check.answer is Answer.NO for check in checks) else output.OK
+    functions = [*module.relax_functions] if func is None else [func]
+    lines = _lines(told, functions, checks, proved, costs)
+    fails = any(check.answer is Answer.NO for check in checks)
+    result = Result("shapes", lambda: _all_data(snapshot, told, checks, costs), lines, fails * output.FOUND)
+    if failed is None:
+        return result
+    return replace(result, status=output.status(failed), problems=failed.diagnostics)
 
 
 def _refuse(*given: object) -> None:
     """Raise UsageError if an option is given that a file with contracts does not take."""
     if any(given):
-        raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS}, --packed and --format only")
+        raise click.UsageError(f"a file with contracts takes {OPTIONS}, --packed and --format only")
 
 
-def _require_a_module(input: str, wanted: contracts.Wanted) -> None:
+def _require_a_module(input: str, wanted: ContractOptions) -> None:
     """Raise UsageError for a program of Relay, and for options that only files with contracts take."""
     if input.endswith(RELATIONS):
         raise click.UsageError(f"{input} is {HOLDS[RELATIONS]}; `relax-explorer relations` solves its types")
-    if wanted != contracts.Wanted():
-        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{CONTRACTS}")
+    if wanted != ContractOptions():
+        raise click.UsageError(f"{OPTIONS} are for files with contracts, *{CONTRACTS}")
 
 
-def _asked(
-    module: IRModule, label: int, entry: str, why: str | None, what_if: str | None, format: str
-) -> int:
-    """The answer to the one question that is given."""
-    if why is not None:
-        return print_why(module, label, entry, why, format)
-    return print_what_if(module, label, entry, what_if or "", format)
+def _asked(module: IRModule, label: int, entry: str, value: str | None, condition: str | None) -> Result:
+    """Where the lengths of a value come from; or what lengths become under a condition, and which checks it decides."""
+    if value is not None:
+        origins = why(module, entry, value)
+        lines = (text for text, _ in why_lines(origins))
+        return Result("why", lambda: {"stage": label, **why_data(origins)}, lines)
+    condition = condition or ""
+    found = what_if(module, entry, condition)
+    fails = any(check.answer is Answer.NO for check in found.decided)
+    return Result(
+        "what-if",
+        lambda: {"stage": label, "condition": condition, **what_if_data(found)},
+        (text for text, _ in what_if_lines(found, condition)),
+        output.FOUND if fails or any(one.impossible for one in found.values) else output.OK,
+    )
 
 
 def _assumed(
@@ -152,49 +136,46 @@ def _costs(
     return check_costs(debugger.machine, start.name if start.program is not None else ""), failed
 
 
-def _print(
+def _lines(
     told: dict[str, str],
     functions: Iterable[str],
     checks: Sequence[ShapeCheck],
     is_all: bool,
     costs: Costs | None,
-) -> None:
-    for word, text in told.items():
-        output.say(f"{word} {text}")
-    by_function: dict[str, list[ShapeCheck]] = {name: [] for name in functions}
-    for check in checks:
-        by_function[check.function].append(check)
-    for name, rows in by_function.items():
-        shown = [check for check in rows if is_all or _is_told(check)]
+) -> Iterator[str]:
+    yield from [f"{word} {text}" for word, text in told.items()]
+    for name in functions:
+        rows = [check for check in checks if check.function == name]
         entry = [check for check in rows if check.kind == PARAMETERS]
-        output.say(f"{name}: {_summary(rows)}")
+        yield f"{name}: {_summary(rows)}"
         if entry and not is_all:
             lengths = sum(check.condition is not None for check in entry)
             counts = ((len(entry) - lengths, "kind"), (lengths, "length"))
-            parts = ", ".join([_count(number, noun) for number, noun in counts if number])
-            output.say(f"  at each call from outside: {parts}{_spent(entry[0], costs)}")
-        for check in shown:
-            _print_check(check, costs)
+            parts = ", ".join([counted(number, noun) for number, noun in counts if number])
+            yield f"  at each call from outside: {parts}{_spent(entry[0], costs)}"
+        for check in rows:
+            if is_all or _is_listed(check):
+                yield from _check_lines(check, costs)
     if costs is not None:
-        _print_sites(costs, costs.sites(checks))
+        yield from _site_lines(costs, costs.sites(checks))
     remaining = sum(check.answer is Answer.UNKNOWN for check in checks)
     failing = sum(check.answer is Answer.NO for check in checks)
-    verdict = f"{_count(failing, 'check')} always fail{'s' * (failing == 1)}" if failing else "accepted"
-    output.say(f"{verdict}, {_count(remaining, 'check')} left to the run", err=True)
+    verdict = f"{counted(failing, 'check')} always fail{'s' * (failing == 1)}" if failing else "accepted"
+    yield Remark(f"{verdict}, {counted(remaining, 'check')} left to the run")
 
 
-def _print_check(check: ShapeCheck, costs: Costs | None) -> None:
-    line = _line(check)
+def _check_lines(check: ShapeCheck, costs: Costs | None) -> Iterator[str]:
+    line, indent = _line(check), " " * 12
     where = f"line {line}" if line else "       "
-    output.say(f"  {where:<9} {_ANSWERS[check.answer]:<12} {check.text}    ({check.word}: {check.subject})")
+    yield f"  {where:<9} {_ANSWERS[check.answer]:<12} {check.text}    ({check.word}: {check.subject})"
     if check.proof:
-        output.say(f"            because {'; '.join(map(str, check.proof))}")
+        yield f"{indent}because {'; '.join(map(str, check.proof))}"
     if check.why:
-        output.say(f"            why: {check.why}")
+        yield f"{indent}why: {check.why}"
     if check.remedy:
-        output.say(f"            to remove it: {check.remedy}")
+        yield f"{indent}to remove it: {check.remedy}"
     if spent := _spent(check, costs):
-        output.say(f"            {spent.removeprefix('; ')}")
+        yield f"{indent}{spent.removeprefix('; ')}"
 
 
 def _spent(check: ShapeCheck, costs: Costs | None) -> str:
@@ -206,22 +187,14 @@ def _spent(check: ShapeCheck, costs: Costs | None) -> str:
     return f"; in this run {spent_text(spent)}{'; ' + call if call else ''}"
 
 
-def _print_sites(costs: Costs, sites: Sequence[Site]) -> None:
+def _site_lines(costs: Costs, sites: Sequence[Site]) -> Iterator[str]:
     """Where checks that the program does not prove took time, the longest first."""
-    output.say(f"in this run {share_text(costs)}; those left to it, by place:")
-    table = [HEADS, *site_rows(sites)] if sites else []
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        cells = [
-            text.rjust(width) if n < 4 else text.ljust(width)
-            for n, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        output.say(f"  {'  '.join(cells).rstrip()}")
-    if not sites:
-        output.say("  none was made")
+    yield f"in this run {share_text(costs)}; those left to it, by place:"
+    rows = columns([HEADS, *site_rows(sites)], 4) if sites else ["none was made"]
+    yield from [f"  {row}" for row in rows]
 
 
-def _is_told(check: ShapeCheck) -> bool:
+def _is_listed(check: ShapeCheck) -> bool:
     """True for a check that stands in the short list: not proved, and not of an entry."""
     return check.answer is Answer.NO or (check.answer is Answer.UNKNOWN and check.kind != PARAMETERS)
 
@@ -233,33 +206,33 @@ def _summary(rows: Sequence[ShapeCheck]) -> str:
     return "checks: " + ", ".join(told) if told else "nothing to check"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def _line(check: ShapeCheck) -> int | None:
     span = getattr(check.place, "span", None)
     return None if span is None else int(span.line)
 
 
+def _all_data(
+    stage: Snapshot, told: dict[str, str], checks: Sequence[ShapeCheck], costs: Costs | None
+) -> dict[str, Any]:
+    rows = [_data(stage.module, check, costs) for check in checks]
+    ran = {} if costs is None else {"run": _run_data(costs, checks)}
+    return {"stage": stage.label, **told, "checks": rows, **ran}
+
+
 def _data(module: IRModule, check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    row = {
         "function": check.function,
         "within": list(nested_names(module, check.function, check.place)),
-        "line": _line(check),
-        "kind": check.kind,
-        "subject": check.subject,
-        "condition": check.text,
+        **fields_of(check, "line=place.span.line kind subject condition=text"),
         "answer": _ANSWERS[check.answer],
         "because": [str(fact) for fact in check.proof],
-        "why": check.why,
-        "remedy": check.remedy,
+        **fields_of(check, "why remedy"),
     }
     if isinstance(check.place, e.Binding) and check.place.var is not None:
         row["binding"] = check.place.var.name
     if costs is not None:
         spent = costs.of(check) or Spent()
-        row |= {"times": spent.times, "seconds": spent.seconds, "bytes": spent.size}
+        row |= fields_of(spent, "times seconds bytes=size")
     return row
 
 
@@ -276,13 +249,9 @@ def _site_data(site: Site) -> dict[str, Any]:
     first, call = site.checks[0], site.call
     var = getattr(first.place, "var", None) if first.kind != PARAMETERS else None
     return {
-        "function": first.function,
-        "line": _line(first),
-        "kind": first.kind,
+        **fields_of(first, "function line=place.span.line kind"),
         "binding": None if var is None else var.name,
         "conditions": [check.text for check in site.checks],
-        "times": site.spent.times,
-        "checking": site.spent.seconds,
-        "bytes": site.spent.size,
-        "call": None if call is None else {"times": call.times, "seconds": call.seconds, "bytes": call.size},
+        **fields_of(site.spent, "times checking=seconds bytes=size"),
+        "call": None if call is None else fields_of(call, "times seconds bytes=size"),
     }

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import Costs
+from relax_explorer.core.session.run_log import Costs
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks

@@ -16,7 +16,7 @@ from textual.message import Message
 
 from relax_explorer.core.codes import internal
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
-from relax_explorer.ui.crash import write_report
+from relax_explorer.ui.process import write_report
 from relax_explorer.viz.visible import fit, visible
 
 NOTICE = 0.15  # seconds after which a job is named

@@ -24,8 +24,8 @@ from textual.pilot import Pilot
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.call_inputs import CallInputs, is_file
+from relax_explorer.core.session.folders import address
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import Target

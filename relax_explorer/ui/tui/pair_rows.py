@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.compare import Lockstep, Pairing
+from relax_explorer.core.session.compare import Pairing
+from relax_explorer.core.session.lockstep import Lockstep
 from relax_explorer.core.session.recording import Production
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.table_rows import TableRows

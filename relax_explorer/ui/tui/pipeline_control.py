@@ -41,7 +41,7 @@ class PipelineControl:
     @property
     def text(self) -> str:
         """The value of `--passes` that gives these stages: as it was typed, if nothing was edited."""
-        from relax_explorer.ui.pass_files import with_files
+        from relax_explorer.core.session.builds import with_files
 
         plan, given = self.app.state.plan, self.stages.pipeline
         return given if plan is None or plan.steps == with_files(given) else plan.text
@@ -117,9 +117,8 @@ class PipelineControl:
             return
         if self.plan() is None:
             return
-        from relax_explorer.core.session.builds import FILE
+        from relax_explorer.core.session.builds import FILE, with_files
         from relax_explorer.core.session.session import Plan
-        from relax_explorer.ui.pass_files import with_files
 
         session = self.app.state.session
         if text.strip() == FILE and session is not None:

@@ -8,14 +8,13 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of
+from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of, with_files
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.solver_steps import ContractSteps
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.solving_report import read_solving
@@ -52,7 +51,7 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
     build = open_build(path)
     if source is None:
         return build, f"its script applies {build.written}; :passes file runs that" if build.written else ""
-    from relax_explorer.core.session.made import with_constants
+    from relax_explorer.core.session.inputs import with_constants
 
     found, notes = [], []
     for stage in build.stages:

@@ -38,7 +38,7 @@ from relax_explorer.viz.tables import Row, cell, counted, plain
 from relax_explorer.viz.visible import columns, fit, visible
 
 if TYPE_CHECKING:
-    from relax_explorer.core.session.provenance import Trace
+    from relax_explorer.core.session.align import Trace
 
 T = TypeVar("T")
 _MESSAGE_WIDTH = 76  # a message is read whole in a terminal of 80 columns: only its frame is beside it
@@ -418,7 +418,7 @@ def history_lines(session: Session, selection: Selection) -> list[str]:
 
 def _traces(session: Session, selection: Selection) -> list[tuple[Trace, bool]]:
     """The value of the selected variable in each stage, and whether the stage changed it."""
-    from relax_explorer.core.session.provenance import history
+    from relax_explorer.core.session.align import history
 
     if selection.binding is None:
         return []

@@ -20,7 +20,7 @@ from relax_explorer.core.session.debug_session import Answer, DebugSession, open
 from relax_explorer.core.session.samples import Start, start_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui import remembered_inputs
+from relax_explorer.ui import history
 from relax_explorer.ui.tui.debug_rows import RunView, prepare, run_view
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -178,7 +178,7 @@ class RunControl:
         session = self.app.state.session
         is_known = self.recalled is not None and session is not None and self.recalled[0] is session.stages[0]
         if self.recalled is not None and is_known and self.app.permit.is_all:
-            remembered_inputs.remember(self.recalled[1], function, call)
+            history.remember(self.recalled[1], function, call)
         self.restart()
 
     def with_calls(self, path: str) -> None:

@@ -17,7 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
-from relax_explorer.ui import recent
+from relax_explorer.ui import history
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.state import Options, Selection, State
@@ -144,17 +144,16 @@ class StageControl:
     def _remember(self, path: str) -> None:
         """Put a program first in the list of Home, unless a recording opened it."""
         if self.app.permit.is_all:
-            recent.remember(path)
+            history.remember_path(path)
 
     def _recall(self, session: Session, job: Job) -> None:
         """Look up the inputs of earlier runs of this program. They may be in files, which no recording opens."""
         if not self.app.permit.is_all:
             return
-        from relax_explorer.ui import remembered_inputs
 
         first = session.stages[0]
-        key = remembered_inputs.module_key(first.module)
-        found = remembered_inputs.remembered(key)
+        key = history.module_key(first.module)
+        found = history.remembered(key)
         job.tell(lambda: self.run.recall(first, key, found))
 
     def _advance(self, session: Session, job: Job) -> None:
@@ -372,7 +371,7 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
 
 def first_text(path: str) -> str:
     """The text of a file, or of the first stage in a folder. Empty if it can't be read: its reader will tell why."""
-    from relax_explorer.core.session.addresses import address
+    from relax_explorer.core.session.folders import address
     from relax_explorer.core.syntax.load import read_text
 
     place, _ = address(path)

@@ -16,7 +16,7 @@ from textual.dom import DOMNode
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-from relax_explorer.ui.no_colors import no_colors
+from relax_explorer.ui.process import no_colors
 from relax_explorer.viz.tokens import DARK, MONO, THEMES, Tokens
 from relax_explorer.viz.visible import ascii_cells, visible
 

@@ -9,8 +9,9 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
 from relax_explorer.core.session.builds import built, stage_of
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.compare import Comparison, Trial, links_between, lockstep
-from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.compare import Comparison, Trial, links_between
+from relax_explorer.core.session.lockstep import lockstep
+from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.samples import Sample, program_of, sample_of_calls, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
@@ -181,7 +182,7 @@ def _samples(
     """The samples of what the user said: calls of a file are one. Raises Failure."""
     if given.calls:
         return (sample_of_calls(given.calls, [module, *earlier]),)
-    names = told_by([module, *earlier], name)
+    names = names_from([module, *earlier], name)
     return samples_of(module, name, count, given.sources, given.shape, names=names)
 
 

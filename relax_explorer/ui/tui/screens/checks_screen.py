@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import check_costs
+from relax_explorer.core.session.run_log import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.answers import (

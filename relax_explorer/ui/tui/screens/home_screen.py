@@ -9,7 +9,7 @@ from types import MappingProxyType
 from textual.app import ComposeResult
 from textual.widgets import Static
 
-from relax_explorer.ui import directories, recent
+from relax_explorer.ui import directories, history
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
@@ -68,7 +68,7 @@ class HomeScreen(Frame):
         view = self.lines("home")
         if not len(view.rows) or state.path != old.path:
             self.titles = {str(path): _title(path) for path in directories.samples()}
-            found = list(home_rows(self.titles, recent.recent() if self.explorer.permit.is_all else []))
+            found = list(home_rows(self.titles, history.recent() if self.explorer.permit.is_all else []))
             view.show(
                 found,
                 next(n for n, row in enumerate(found) if row.node is not None)

@@ -20,9 +20,9 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.passes.speculation import Verdict
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.builds import with_files
 from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.pass_trials import Choices, about, step_completions
@@ -144,7 +144,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _draw(self, cursor: int | None = None, said: str = "") -> None:
         self._said = said
-        remarks = {number for number, _ in self.plan.remarks(self.session.held[0])}
+        remarks = {number for number, _ in self.plan.remarks(self.session.properties[0])}
         found = [self._row(number, number in remarks) for number in range(len(self.plan.entries))]
         self.steps.show(found or [Row("no passes; a adds one")], cursor)
         frame = self.query_one("#pipeline_frame")
@@ -209,14 +209,14 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _warnings(self) -> list[str]:
         """What the order lacks, what to do first, and what its result lacks that the one before had."""
-        held = self.session.held[0]
+        held = self.session.properties[0]
         found = [f"{n + 1} {problem.help}: {problem.message}" for n, problem in self.plan.remarks(held)]
         gone = self.plan.lost(self._ran, held)
         return [*found, *[f"the result lacks {item.name} ({item.meaning}), which it had" for item in gone]]
 
     def _about(self) -> list[str]:
         """The selected pass: what it does, its contract, its options; of one that could be added, what it would do."""
-        held = self.session.held[0]
+        held = self.session.properties[0]
         if self.choice:
             return self.choices.about(self.choice, self.plan.before(self._behind, held))
         number = self.steps.cursor
@@ -334,7 +334,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         number = self.steps.cursor
         if number >= len(self.plan.entries):
             return
-        held = self.session.held[0]
+        held = self.session.properties[0]
         lacking = self.plan.missing(number, held)
         new = self.plan.with_missing(number, held)
         more = len(new.entries) - len(self.plan.entries)

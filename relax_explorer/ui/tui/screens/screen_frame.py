@@ -256,8 +256,8 @@ class Frame(Moving):
         room = width - line.width - 1
         if columns(wrong) + columns(right) < room:
             right = wrong + right
-        if state.stage is not None and state.stage.known_phase:
-            phase = f" · {visible(state.stage.known_phase)}"
+        if state.stage is not None and state.stage.derived_phase:
+            phase = f" · {visible(state.stage.derived_phase)}"
             right += phase if columns(right + phase) <= room else ""
         right = fit(right, max(0, room))
         line.write(" " * max(0, room - columns(right)))

@@ -1,7 +1,4 @@
-"""The inputs chosen last for each function of a module. They are kept in the state directory; a home that can't be written keeps none.
-
-A module is known by its structural hash, so that a moved or reformatted file is still known.
-"""
+"""What is kept between sessions: the files opened last, and the inputs of functions. A home that can't be written keeps none."""
 
 from __future__ import annotations
 
@@ -18,6 +15,45 @@ from relax_explorer.core.session.call_inputs import CallInputs, is_file
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
+
+MOST_RECENT = 10
+_RECENT = "recent.json"
+
+
+def recent() -> list[str]:
+    """The paths of files opened before that still exist, the last one first."""
+    try:
+        found = json.loads(short_text(directories.state() / _RECENT))
+    except (UnreadableText, ValueError, RecursionError):
+        return []
+    paths = [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+    return [item for item in paths[:MOST_RECENT] if _exists(item)]
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def remember_path(path: str) -> None:
+    """Put a path first. Standard input has none."""
+    if path in ("", "-"):
+        return
+    full = str(Path(path).resolve())
+    paths = [full, *[item for item in recent() if item != full]][:MOST_RECENT]
+    with suppress(OSError, CannotWrite):  # a read-only home: nothing is lost but this list
+        directories.state().mkdir(parents=True, exist_ok=True)
+        target(str(directories.state() / _RECENT)).write(json.dumps(paths).encode())
+
+
+# -- remembered inputs -----------------------------------------------------------------------------------------------
+# The inputs chosen last for each function of a module. They are kept in the state directory; a home that can't be
+# written keeps none.
+#
+# A module is known by its structural hash, so that a moved or reformatted file is still known.
+
 
 MOST = 100  # modules
 LONGEST = 10_000  # characters of the inputs of one function

@@ -29,7 +29,7 @@ class Texts:
         return text
 
 
-class Pairing:
+class Matching:
     """Pairs of bindings: the same object, then the same variable, then the same name, then the same computation, then by order.
 
     `match` maps numbers of old bindings to those of new ones; `exact` holds the old numbers whose match is certain.
