@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
@@ -34,13 +35,7 @@ def graph_of(functions: Mapping[str, e.Function]) -> Graph:
 def reached(module: IRModule, name: str) -> list[str]:
     """The Relax functions that a call of `name` may run, itself first."""
     graph = call_graph(module)
-    reachable, stack = {name: None}, [name]
-    while stack:
-        for other in graph.get(stack.pop(), ()):
-            if other not in reachable:
-                reachable[other] = None
-                stack.append(other)
-    return list(reachable)
+    return list(reachable([name], lambda name: graph.get(name, ())))
 
 
 _MENTIONED: PerNode[tuple[str, ...]] = PerNode()

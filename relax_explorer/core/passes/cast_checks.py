@@ -9,13 +9,26 @@ from relax_explorer.core.check.compatible import always_fits, shape_var_mapping
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import Analysis, solve
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, sequences, substitute_info
 
 
 def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
     """The shape variables that each match_cast of a function, nested ones included, is the first to bind."""
     new: dict[e.MatchCast, list[p.PrimVar]] = {}
-    _scope(fn.body, signature_dims(fn), new)
+
+    def transfer(known: set[p.PrimVar], binding: e.Binding) -> set[p.PrimVar]:
+        if type(binding) is e.MatchCast:
+            defined = dict.fromkeys(defined_dims(binding.struct_info))
+            new[binding] = [dim for dim in defined if dim not in known]
+            known.update(defined)
+        return known
+
+    def enter(known: set[p.PrimVar], binding: e.Binding) -> list[tuple[e.SeqExpr, set[p.PrimVar]]]:
+        own = signature_dims(binding.value) if type(binding.value) is e.Function else set()
+        return [(seq, known | own) for seq in sequences(binding.value)]
+
+    solve(Analysis(transfer, enter), fn.body, signature_dims(fn))
     return new
 
 
@@ -41,20 +54,6 @@ def is_proven(
     found = shape_var_mapping(cast.struct_info, have)
     bound = {var: dim for var, dim in found.items() if var in new}
     return always_fits(have, substitute_info(cast.struct_info, {**lengths, **bound}))
-
-
-def _scope(seq: e.SeqExpr, known: set[p.PrimVar], new: dict[e.MatchCast, list[p.PrimVar]]) -> None:
-    """Fill `new` with the shape variables that each match_cast of a sequence is the first to bind."""
-    for block in seq.blocks:
-        for binding in block.bindings:
-            if type(binding) is e.MatchCast:
-                defined = dict.fromkeys(defined_dims(binding.struct_info))
-                new[binding] = [dim for dim in defined if dim not in known]
-                known.update(defined)
-            value = binding.value
-            own = signature_dims(value) if type(value) is e.Function else set()
-            for inner in sequences(value):
-                _scope(inner, known | own, new)
 
 
 def signature_dims(fn: e.Function) -> set[p.PrimVar]:

@@ -12,6 +12,7 @@ from relax_explorer.core.check.matching import erase
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import Analysis, solve
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import (
@@ -35,7 +36,6 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, withou
 
 
 Rule = Callable[[Rewriter, e.Binding], Answer]
-Known = dict[e.Var, set[p.PrimVar]]
 
 
 def forget_lengths(fn: e.Function, at: PassSite, is_plain: bool = False) -> e.Function:
@@ -47,9 +47,7 @@ def forget_lengths(fn: e.Function, at: PassSite, is_plain: bool = False) -> e.Fu
     if e.If not in contents(fn).values:
         return fn
     names = FreshNames.of(fn)
-    known: Known = {}
-    if is_plain:
-        _collect(fn.body, None, known)
+    known = _known_lengths(fn) if is_plain else {}
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
@@ -113,18 +111,31 @@ def _plain(walk: Rewriter, binding: e.Binding) -> Answer:
     return binding if type(binding.value) is e.If else without_plain_annotation(walk, binding)
 
 
-def _collect(seq: e.SeqExpr, around: set[p.PrimVar] | None, known: Known) -> set[p.PrimVar]:
-    """The lengths that casts bind in a branch and `around` it, which is None outside of branches; those of each If are `known`."""
-    here = set(around or ())
-    for binding in [binding for block in seq.blocks for binding in block.bindings]:
-        if type(binding) is e.MatchCast and around is not None:
-            here.update(defined_dims(binding.struct_info))
-        elif type(binding.value) is e.Function:
-            _collect(binding.value.body, around if around is None else here, known)
-        elif type(binding.value) is e.If and binding.var is not None:
-            branches = [_collect(branch, here, known) for branch in sequences(binding.value) if branch.blocks]
-            known[binding.var] = set.intersection(*branches) if branches else here
-    return here
+Dims = frozenset[p.PrimVar]
+
+
+def _known_lengths(fn: e.Function) -> dict[e.Var, Dims]:
+    """The lengths that casts bind in all branches of an If, or in branches around it. Outside of branches none is known (None)."""
+    known: dict[e.Var, Dims] = {}
+
+    def transfer(here: Dims | None, binding: e.Binding) -> Dims | None:
+        if here is None or type(binding) is not e.MatchCast:
+            return here
+        return here.union(defined_dims(binding.struct_info))
+
+    def enter(here: Dims | None, binding: e.Binding) -> list[tuple[e.SeqExpr, Dims | None]]:
+        if type(binding.value) is e.Function:
+            return [(binding.value.body, here)]
+        return [(branch, here or Dims()) for branch in sequences(binding.value) if branch.blocks]
+
+    def join(here: Dims | None, binding: e.Binding, ends: list[Dims | None]) -> Dims | None:
+        if type(binding.value) is e.If and binding.var is not None:
+            branches = [end for end in ends if end is not None]
+            known[binding.var] = Dims.intersection(*branches) if branches else here or Dims()
+        return here
+
+    solve(Analysis(transfer, enter, join), fn.body, None)
+    return known
 
 
 # -- cleaning --------------------------------------------------------------------------------------------------------

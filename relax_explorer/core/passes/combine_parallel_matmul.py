@@ -16,6 +16,7 @@ from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.facts import Facts, facts, reads
 from relax_explorer.core.ir.node import replace
@@ -195,17 +196,13 @@ class _Combiner:
         """True if a matrix or bias of a group depends on one of its results."""
         results = {branch.last.var for branch in group}
         first = min(self.number[branch.last] for branch in group)
-        stack = [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
-        seen: set[e.Var] = set()
-        while stack:
-            var = stack.pop()
-            if var in results:
-                return True
+        starts: list[e.Var] = [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
+
+        def read(var: e.Var) -> list[e.Var]:
             number = self.defs.get(var, -1)
-            if number > first and var not in seen:
-                seen.add(var)
-                stack += self.facts.operands[number]
-        return False
+            return self.facts.operands[number] if number > first else []
+
+        return not results.isdisjoint(reachable(starts, read))
 
     def _combine(self, group: Sequence[_Branch]) -> None:
         """Emit the common product in front of the first result, and replace each result by its part."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands, sequences
@@ -111,17 +112,13 @@ def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
 
 def reached(functions: Mapping[str, object], entries: Collection[str] = ()) -> set[str]:
     """The functions that the entries (by default all public ones) call, directly or through others, and the entries."""
-    stack = [n for n, fn in functions.items() if (n in entries if entries else not _private(fn))]
-    found: set[str] = set()
-    while stack:
-        name = stack.pop()
-        if name in found:
-            continue
-        found.add(name)
+    starts = [n for n, fn in functions.items() if (n in entries if entries else not _private(fn))]
+
+    def called(name: str) -> Iterable[str]:
         fn = functions.get(name)
-        if type(fn) is e.Function:
-            stack += mentioned(fn)
-    return found
+        return mentioned(fn) if type(fn) is e.Function else ()
+
+    return set(reachable(starts, called))
 
 
 def _private(fn: object) -> bool:

@@ -10,11 +10,12 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, defined_dims, sequences
+from relax_explorer.core.ir.walk import bindings, defined_dims
 from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
 from relax_explorer.core.passes.derivatives import RULES
 from relax_explorer.core.passes.partials import NoGradient, Partials, add
@@ -158,7 +159,8 @@ class _Adjoint:
                 outputs = [self._output(self.fn.params[number]) for number in wanted]
             emitted = self.build.emitted_since(0)
         result = e.tuple_of((self.fn.body.body, e.tuple_of(tuple(outputs))))
-        kept = _read(emitted, result)
+        unread = set(unneeded(reversed(emitted), set(variables(result)), lambda b: type(b) is e.MatchCast))
+        kept = [binding for binding in emitted if binding not in unread]
         successors: dict[e.Binding, list[e.Binding]] = {}
         for new in kept:
             if new in origins:
@@ -299,18 +301,3 @@ def _has_float(info: s.StructInfo | None) -> bool:
     if isinstance(info, s.TupleStructInfo):
         return any(map(_has_float, info.fields))
     return _is_float(info)
-
-
-def _read(emitted: tuple[e.Binding, ...], result: e.Expr) -> list[e.Binding]:
-    """The bindings that the result depends on, and those that check something."""
-    needed = set(variables(result))
-    kept = []
-    for binding in reversed(emitted):
-        if type(binding) is not e.MatchCast and binding.var not in needed:
-            continue
-        kept.append(binding)
-        needed.update(variables(binding.value))
-        for seq in sequences(binding.value):
-            needed.update(var for b in seq.blocks for inner in b.bindings for var in variables(inner.value))
-            needed.update(variables(seq.body))
-    return kept[::-1]

@@ -13,11 +13,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY
+from relax_explorer.core.ir.dataflow import Analysis, reachable, solve
 from relax_explorer.core.ir.facts import Facts, facts, free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
-    WITH_BLOCKS,
     all_dims,
     bindings,
     defined_dims,
@@ -79,18 +79,16 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
 
 def _calling_makers(module: IRModule, nesting: set[str]) -> set[str]:
     """The functions that call one that returns a closure, where `nesting` are those with nested functions."""
-    makers = {name for name in nesting if _may_return_closure(module.relax_functions[name])}
-    callers: dict[str, list[str]] = {}
+    functions, callers = module.relax_functions, dict[str, list[str]]()
+    makers = [name for name in nesting if _may_return_closure(functions[name])]
     for name, called in call_graph(module).items() if makers else ():
         for callee in called:
             callers.setdefault(callee, []).append(name)
-    found, todo = set[str](), list(makers)
-    while todo:
-        for name in callers.get(todo.pop(), ()):
-            if name not in found and _may_return_closure(module.relax_functions[name]):
-                todo.append(name)
-            found.add(name)
-    return found
+
+    def passing_on(name: str) -> list[str]:
+        return [caller for caller in callers.get(name, ()) if _may_return_closure(functions[caller])]
+
+    return {caller for name in reachable(makers, passing_on) for caller in callers.get(name, ())}
 
 
 def _may_return_closure(fn: e.Function) -> bool:
@@ -108,19 +106,21 @@ class _Scopes:
     def add(self, fn: e.Function, own: e.Var | None) -> None:
         """Note a function and those in it."""
         self._note(own, *[param.struct_info or s.OBJECT for param in fn.params])
-        todo = [(binding, own) for block in fn.body.blocks for binding in block.bindings]
-        while todo:
-            binding, own = todo.pop()
-            value, scope = binding.value, own
+
+        def transfer(own: e.Var | None, binding: e.Binding) -> e.Var | None:
+            value = binding.value
             if type(binding) is e.MatchCast:
                 self._note(own, binding.struct_info)
             elif type(value) is e.Function and binding.var is not None:
-                self.around[binding.var], scope = own, binding.var
-                self.functions[binding.var] = value
-                self._note(scope, *[param.struct_info or s.OBJECT for param in value.params])
-            if type(value) in WITH_BLOCKS:
-                blocks = [block for seq in sequences(value) for block in seq.blocks]
-                todo += [(inner, scope) for block in blocks for inner in block.bindings]
+                self.around[binding.var], self.functions[binding.var] = own, value
+                self._note(binding.var, *[param.struct_info or s.OBJECT for param in value.params])
+            return own
+
+        def enter(own: e.Var | None, binding: e.Binding) -> list[tuple[e.SeqExpr, e.Var | None]]:
+            scope = binding.var if type(binding.value) is e.Function else own
+            return [(seq, scope) for seq in sequences(binding.value)]
+
+        solve(Analysis(transfer, enter), fn.body, own)
 
     def _note(self, own: e.Var | None, *infos: s.StructInfo) -> None:
         for dim in [dim for info in infos for dim in defined_dims(info)]:

@@ -16,6 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
@@ -430,13 +431,12 @@ def _simplified(lift: _Lift) -> tuple[dict[e.Binding, e.Expr], dict[e.Var, e.Exp
 
 def _live(values: dict[e.Binding, e.Expr], outputs: Iterable[e.Expr]) -> dict[e.Binding, e.Expr]:
     """The bindings that the outputs need, in order."""
-    read = set(outputs)
-    kept = []
-    for binding, value in reversed(values.items()):
-        if binding.var in read:
-            kept.append((binding, value))
-            read.update(variables(value))
-    return dict(reversed(kept))
+
+    def note(binding: e.Binding, read: set[e.Expr]) -> None:
+        read.update(variables(values[binding]))
+
+    unread = set(unneeded(reversed(values), set(outputs), lambda binding: False, note))
+    return {binding: value for binding, value in values.items() if binding not in unread}
 
 
 # -- bundle model params ---------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from relax_explorer.core.check.purity import has_effect, is_impure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import add_read, facts, signature_holders, variables
+from relax_explorer.core.ir.dataflow import unneeded
+from relax_explorer.core.ir.facts import facts, signature_holders, variables
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, contents, info_vars, operands, sequences
 
 KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
@@ -42,20 +42,21 @@ _UNREAD: PerNode[set[e.Binding] | None] = PerNode()
 
 
 def _unread_in_graphs(fn: e.Function) -> set[e.Binding] | None:
+    if not WITH_BLOCKS.isdisjoint(contents(fn).values):
+        return None
     read: set[e.Expr] = set(variables(fn.body.body))
     unread: set[e.Binding] = set()
     for block in reversed(fn.body.blocks):
-        is_graph = type(block) is e.DataflowBlock
-        for binding in with_pauses(reversed(block.bindings)):
-            if type(binding.value) in WITH_BLOCKS:
-                return None
-            if binding.var in read or type(binding) is e.MatchCast or is_impure(binding.value):
-                add_read(binding, read)
-            elif is_graph:
-                unread.add(binding)
-            else:
-                return None
+        here = unneeded(reversed(block.bindings), read, _does_something)
+        if here and type(block) is not e.DataflowBlock:
+            return None
+        unread.update(here)
     return None if any(binding.var in read for binding in unread) else unread
+
+
+def _does_something(binding: e.Binding) -> bool:
+    """True for a check, and for a call that may have an effect."""
+    return type(binding) is e.MatchCast or is_impure(binding.value)
 
 
 class _Place(NamedTuple):

@@ -12,6 +12,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.facts import facts, reads, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import (
@@ -133,9 +134,8 @@ class _Needs:
 
     def __init__(self, fn: e.Function, drop_errors: bool) -> None:
         self.new = bound_by_casts(fn)
-        self.read: set[e.Var] = set()
+        self.read: set[e.Expr] = set()
         self.used: set[p.PrimVar] = set()
-        self.dropped: set[e.MatchCast] = set()
         self._result(fn)
         known = facts(fn)
         for binding in known.bindings:
@@ -143,12 +143,15 @@ class _Needs:
                 self._result(function)
             for seq in sequences(binding.value):
                 self._leaf(seq.body)
-        for binding, read in zip(reversed(known.bindings), reversed(known.operands), strict=True):
-            if type(binding) is e.MatchCast and self._can_go(binding, drop_errors):
-                self.dropped.add(binding)
-                continue
-            self.read.update(read)
+
+        def stays(binding: e.Binding) -> bool:
+            return type(binding) is not e.MatchCast or not self._can_go(binding, drop_errors)
+
+        def note(binding: e.Binding, read: set[e.Expr]) -> None:
+            read.update(known.operands[known.number[binding]])
             self._use(binding)
+
+        self.dropped = set(unneeded(reversed(known.bindings), self.read, stays, note))
 
     def _can_go(self, cast: e.MatchCast, drop_errors: bool) -> bool:
         if cast.var in self.read or not self.used.isdisjoint(self.new[cast]):
