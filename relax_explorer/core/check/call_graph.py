@@ -53,6 +53,11 @@ def mentioned(fn: e.Function) -> tuple[str, ...]:
     return names
 
 
+def mentioned_anywhere(module: IRModule) -> set[str]:
+    """The names of the global functions that the functions of a module mention."""
+    return {name for fn in module.relax_functions.values() for name in mentioned(fn)}
+
+
 def _mentioned(fn: e.Function) -> tuple[str, ...]:
     names: dict[str, None] = {}
     stack: list[e.Expr] = [fn.body]

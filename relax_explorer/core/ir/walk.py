@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from relax_explorer.core.ir import expr as e
@@ -28,6 +28,25 @@ _OPERANDS: dict[type, Callable[[Any], tuple[e.Expr, ...]]] = {
     e.TupleGetItem: lambda x: (x.tuple,),
     e.If: lambda x: (x.condition,),
 }
+
+
+def called(value: e.Expr) -> str:
+    """The name of the operator, or of the function of the module, that a value calls; empty for other values."""
+    return value.op.name if type(value) is e.Call and type(value.op) in _NAMED else ""
+
+
+_NAMED = frozenset({e.OpRef, e.GlobalVar})
+
+
+def infos_of(exprs: Iterable[e.Expr]) -> tuple[s.StructInfo, ...]:
+    """What is known of some values. An object is known to be one."""
+    return tuple([expr.struct_info or s.OBJECT for expr in exprs])
+
+
+def stated_infos(binding: e.Binding) -> list[s.StructInfo]:
+    """The StructInfo of the variable of a binding, and what a match_cast states."""
+    infos = [] if binding.var is None or binding.var.struct_info is None else [binding.var.struct_info]
+    return [*infos, binding.struct_info] if type(binding) is e.MatchCast else infos
 
 
 def sequences(expr: e.Expr) -> tuple[e.SeqExpr, ...]:
@@ -274,15 +293,26 @@ def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e
     return seq if blocks is None else replace(seq, blocks=tuple(blocks))
 
 
+def with_blocks(seq: e.SeqExpr, blocks: Sequence[e.BindingBlock], **changes: Any) -> e.SeqExpr:
+    """A sequence with these blocks, and other changes. The same object if nothing changes."""
+    same = len(blocks) == len(seq.blocks) and all(map(_is, blocks, seq.blocks))
+    return replace(seq, blocks=seq.blocks if same else tuple(blocks), **changes)
+
+
 def map_sequences(binding: e.Binding, change: Callable[[e.SeqExpr], e.SeqExpr]) -> e.Binding:
     """A binding with `change` applied to the branches of its If, or to the body of its function."""
     value = binding.value
     if type(value) is e.If:
-        true, false = (change(branch) for branch in sequences(value))
-        return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+        return replace(binding, value=map_branches(value, change))
     if type(value) is e.Function:
         return replace(binding, value=replace(value, body=change(value.body)))
     return binding
+
+
+def map_branches(value: e.If, change: Callable[[e.SeqExpr], e.SeqExpr]) -> e.If:
+    """An If with `change` applied to its branches."""
+    true, false = (change(branch) for branch in sequences(value))
+    return replace(value, true_branch=true, false_branch=false)
 
 
 def merged_blocks(blocks: Sequence[e.BindingBlock]) -> list[e.BindingBlock]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace as with_fields
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
 from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.check.aliases import aliases
-from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.check.call_graph import mentioned_anywhere
 from relax_explorer.core.check.compatible import always_fits, match_dims
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
-from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -25,13 +25,20 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
     all_dims,
     bindings,
-    exprs,
     info_holders,
     merged_blocks,
     substitute_info,
 )
 from relax_explorer.core.passes.cast_checks import bound_dims
-from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass, relax_function
+from relax_explorer.core.passes.contract import (
+    ALWAYS,
+    NO_VALUES,
+    Kept,
+    PassSite,
+    bad_option,
+    module_pass,
+    relax_function,
+)
 from relax_explorer.core.phases.module_check import lenient
 from relax_explorer.core.phases.module_properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
@@ -66,7 +73,9 @@ def bind_params(
     if not params:
         return module
     fn = relax_function(module, func_name)
-    _refuse_callers(module, func_name)
+    if func_name in mentioned_anywhere(module):
+        help = "inline it first, or bind a parameter of its caller"
+        raise _bad(f"the module itself calls {func_name!r}", help)
     constants = _constants(fn, {name: np.asarray(array) for name, array in params.items()})
     dims: dict[p.PrimVar, p.PrimExpr] = {}
     for param, constant in constants.items():
@@ -85,13 +94,6 @@ def bind_params(
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}
     at.editor.replace(func_name, _starting(new, held) if held else new)
     return at.editor.done()
-
-
-def _refuse_callers(module: IRModule, name: str) -> None:
-    """Raise Failure if the module itself calls a function."""
-    every = (x for fn in module.relax_functions.values() for x in exprs(fn))
-    if any(type(x) is e.GlobalVar and x.name == name for x in every):
-        raise _bad(f"the module itself calls {name!r}", "inline it first, or bind a parameter of its caller")
 
 
 def _starting(fn: e.Function, held: dict[e.Var, e.Constant]) -> e.Function:
@@ -123,8 +125,7 @@ def _check(param: e.Var, constant: e.Constant, dims: dict[p.PrimVar, p.PrimExpr]
         raise _bad(text, "give an array of this shape and dtype")
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="BindParams"))
+_bad = partial(bad_option, origin="BindParams")
 
 
 @module_pass(
@@ -155,7 +156,7 @@ def bind_symbolic_vars(
         return module
     chosen = {func_name: relax_function(module, func_name)} if func_name else dict(module.relax_functions)
     unused = set(values)
-    read = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
+    read = mentioned_anywhere(module)
     for name, fn in chosen.items():
         named = [dim for dim in shape_variables(fn) if dim.name in values]
         own = _bound(fn) if named else set()
@@ -167,9 +168,8 @@ def bind_symbolic_vars(
     if unused:
         names = dict.fromkeys(dim.name for fn in chosen.values() for dim in shape_variables(fn))
         place = f"function {func_name!r}" if func_name else "the module"
-        raise _bad_length(
-            f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}"
-        )
+        text = f"{place} has no shape variable {min(unused)!r}"
+        raise bad_option(text, f"it has {', '.join(names) or 'none'}", "BindSymbolicVars")
     check_values(at.editor.done(), module, values, at.as_tvm)
     return at.editor.done()
 
@@ -261,20 +261,14 @@ def shape_variables(fn: e.Function) -> Iterator[p.PrimVar]:
 def read_lengths(values: Mapping[str, int] | str, option: str, origin: str) -> dict[str, int]:
     """The values by name; a text has the form `n=4,m=8`. Raises Failure that names the option and the pass."""
 
-    def bad(text: str, help: str) -> Failure:
-        return Failure(Diagnostic(codes.BAD_OPTION, f"{option} {text}", help=help, origin=origin))
-
     if isinstance(values, str):
         pairs = [part.partition("=") for part in values.split(",") if part.strip()]
         texts = {name.strip(): text.strip() for name, _, text in pairs if text.strip().isdecimal()}
         if len(texts) != len(pairs):
-            raise bad(f"is {values!r}", f'write {option}="n=4,m=8", each name once')
+            raise bad_option(f"{option} is {values!r}", f'write {option}="n=4,m=8", each name once', origin)
         values = {name: int(text) if len(text) < 100 else p.INT64_MAX + 1 for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is not int or not 0 <= value <= p.INT64_MAX:
-            raise bad(f"gives {name!r} the value {value!r}", "a length is a number from 0 on that fits int64")
+            text = f"{option} gives {name!r} the value {value!r}"
+            raise bad_option(text, "a length is a number from 0 on that fits int64", origin)
     return dict(values)
-
-
-def _bad_length(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="BindSymbolicVars"))

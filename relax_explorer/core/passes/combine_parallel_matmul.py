@@ -20,7 +20,7 @@ from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.facts import Facts, facts, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_blocks, bindings, map_sequences
+from relax_explorer.core.ir.walk import all_blocks, bindings, called, infos_of, map_sequences, with_blocks
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.ops.tensor.linalg import product
 from relax_explorer.core.passes.contract import PassSite, by_name, function_pass, module_pass
@@ -82,11 +82,9 @@ def _branch(binding: e.Binding, known: Mapping[e.Expr, _Branch]) -> _Branch | No
             if branch is not None and branch.last is branch.product and _rank(bias) > 0:
                 return changed(branch, last=binding, bias=bias)
     branch = known.get(value.args[0]) if value.op in _ACTIVATIONS else None
-    return (
-        None
-        if branch is None or branch.activation
-        else changed(branch, last=binding, activation=_ACTIVATIONS[value.op])
-    )
+    if branch is None or branch.activation:
+        return None
+    return changed(branch, last=binding, activation=_ACTIVATIONS[value.op])
 
 
 _PRODUCT, _SUM = e.op_ref("relax.matmul"), e.op_ref("relax.add")
@@ -202,7 +200,8 @@ class _Combiner:
             number = self.defs.get(var, -1)
             return self.facts.operands[number] if number > first else []
 
-        return not results.isdisjoint(reachable(starts, read))
+        needed = reachable(starts, read)
+        return not results.isdisjoint(needed)
 
     def _combine(self, group: Sequence[_Branch]) -> None:
         """Emit the common product in front of the first result, and replace each result by its part."""
@@ -230,15 +229,11 @@ class _Combiner:
             row: list[e.Binding] = []
             for binding in block.bindings:
                 row += self.front.get(binding, ())
-                row.append(self.replaced.get(binding) or self._nested(binding))
+                row.append(self.replaced.get(binding) or map_sequences(binding, self._sequence))
             same = len(row) == len(block.bindings) and all(map(is_, row, block.bindings))
             order = self._when_ready(row) if self.are_late else row
             blocks.append(block if same else replace(block, bindings=tuple(order)))
-        same = all(map(is_, blocks, seq.blocks))
-        return seq if same else replace(seq, blocks=tuple(blocks))
-
-    def _nested(self, binding: e.Binding) -> e.Binding:
-        return map_sequences(binding, self._sequence)
+        return with_blocks(seq, blocks)
 
     def _behind(self, new: e.Binding) -> Sequence[e.Var]:
         """The variables behind which a new binding comes: those that it reads, and that of the new binding before it."""
@@ -368,11 +363,12 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
 
     def rule(walk: Rewriter, binding: e.Binding) -> Rewritten:
         value = binding.value
-        if type(value) is not e.Call or type(value.op) is not e.GlobalVar or value.op.name not in composites:
+        product = composites.get(called(value))
+        if product is None or type(value) is not e.Call:
             return binding
         args = value.args[1], value.args[0]
-        infos = [arg.struct_info or s.OBJECT for arg in args]
-        out = _result(composites[value.op.name], *infos)
+        infos = infos_of(args)
+        out = _result(product, *infos)
         if not isinstance(out, s.TensorStructInfo):  # lengths that the call does not tell
             return binding
         call = walk.front_of(binding).call_te("NT_matmul", _kernel, args, infos, out)

@@ -9,17 +9,17 @@ from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.wildcards import simplified
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, dataflow_blocks
+from relax_explorer.core.ir.substitute import Copy, Substitution, fresh_dims
+from relax_explorer.core.ir.walk import all_dims, called, dataflow_blocks, infos_of
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate import drop_dead
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.readings import COMPOSITES, DATAFLOW
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import at_calls, rewrite
 from relax_explorer.core.phases.external_code import codegen_of, unmarked
 from relax_explorer.core.phases.module_properties import (
     BYOC_MARKED,
@@ -53,37 +53,17 @@ def enclose(at: PassSite, composites: Mapping[str, e.Function]) -> None:
 
 def _call_instead(at: PassSite, replaced: Mapping[str, e.GlobalVar]) -> None:
     """Remove functions, and call others in their place."""
-
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        value = binding.value
-        called = (
-            replaced.get(value.op.name) if type(value) is e.Call and type(value.op) is e.GlobalVar else None
-        )
-        return binding if called is None else replace(binding, value=replace(value, op=called))
-
+    rule = at_calls(replaced, lambda function, call: replace(call, op=function))
     for name in replaced:
         at.editor.remove(name)
     for name, fn in at.editor.done().relax_functions.items() if replaced else ():
         at.editor.replace(name, rewrite(fn, at, rule))
 
 
-class _Copy(Substitution):
-    """Copies a function with new variables."""
-
-    def _define(self, var: e.Var) -> e.Var:
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
-        return new
-
-
 def _copied(fn: e.Function) -> e.Function:
     """A copy with variables and shape variables of its own, as a function inside another."""
-    infos = [
-        info for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info) if info is not None
-    ]
-    dims: dict[p.PrimVar, p.PrimExpr] = {
-        dim: p.PrimVar(dim.name, dim.dtype) for info in infos for dim in all_dims(info)
-    }
-    copy = _Copy({}, dims).function(fn)
+    infos = *infos_of(fn.params), fn.ret_struct_info or s.OBJECT
+    copy = Copy({}, fresh_dims(dim for info in infos for dim in all_dims(info))).function(fn)
     return replace(copy, attrs=fn.attrs.without("Primitive", "global_symbol"))
 
 
@@ -98,12 +78,13 @@ def _enclosing(fn: e.Function, composites: Mapping[str, e.Function]) -> e.Functi
     for binding in Substitution(plain).sequence(fn.body).blocks[0].bindings:
         value, var = binding.value, binding.var
         assert var is not None  # groups have variables only
-        if type(value) is e.Call and type(value.op) is e.GlobalVar and value.op.name in composites:
-            if value.op.name not in inner:
-                local = _copied(composites[value.op.name])
-                inner[value.op.name] = e.Var(var.name, local.struct_info)
-                new.append(e.VarBinding(inner[value.op.name], local))
-            value = replace(value, op=inner[value.op.name])
+        name = called(value)
+        if type(value) is e.Call and name in composites:
+            if name not in inner:
+                local = _copied(composites[name])
+                inner[name] = e.Var(var.name, local.struct_info)
+                new.append(e.VarBinding(inner[name], local))
+            value = replace(value, op=inner[name])
         new.append(replace(binding, var=plain.get(var, var), value=value))
     body = Substitution(plain).expr(fn.body.body)
     seq = replace(fn.body, blocks=(e.BindingBlock(tuple(new)),), body=body)
@@ -180,16 +161,10 @@ def _regions(fn: e.Function, composites: dict[str, e.Function]) -> Iterator[tupl
         for binding in block.bindings:
             regions.add(binding)
         for codegen, members in regions.members(block):
-            called = [_called(binding) for binding in members]
-            base = "fused" + "".join("_" + name.removeprefix("fused_") for name in called if name)
+            names = [called(binding.value) for binding in members]
+            base = "fused" + "".join("_" + name.removeprefix("fused_") for name in names if name)
             group = Group(Attrs({"Codegen": codegen}), members, base)
             yield from ((binding, group) for binding in members)
-
-
-def _called(binding: e.Binding) -> str:
-    """The function of the module that a binding calls; empty for other bindings."""
-    value = binding.value
-    return value.op.name if type(value) is e.Call and type(value.op) is e.GlobalVar else ""
 
 
 class _Regions:
@@ -217,7 +192,7 @@ class _Regions:
         if type(binding) is not e.VarBinding:
             return
         region: _Region | None = None
-        composite = self.composites.get(_called(binding))
+        composite = self.composites.get(called(value))
         if composite is not None:
             region = self._joined(codegen_of(composite), read)
             region.needs |= self._all_needs(read) & ~region.bit

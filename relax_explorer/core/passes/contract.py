@@ -88,11 +88,16 @@ class PassSite:
         self.recorded.entries.append((self.rule, before, after))
 
 
-def check_errors(errors: str) -> None:
-    """Raise Failure unless the option `errors` of a pass is `keep` or `drop`."""
-    if errors not in ("keep", "drop"):
-        help = 'write errors="keep" or errors="drop"'
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
+def bad_option(text: str, help: str, origin: str = "") -> Failure:
+    """The failure of a pass with a wrong option."""
+    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin=origin))
+
+
+def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    """Raise Failure unless an option has one of some values."""
+    if value not in choices:
+        written = [f'{option}="{choice}"' for choice in choices]
+        raise bad_option(f"{option} is {value!r}", f"write {' or '.join(written)}")
 
 
 PROFILES = ("spec", "tvm")
@@ -112,7 +117,7 @@ def relax_function(module: IRModule, name: str) -> Function:
     fn = module.relax_functions.get(name)
     if fn is None:
         help = f"the functions are {', '.join(module.relax_functions)}"
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"the module has no Relax function {name!r}", help=help))
+        raise bad_option(f"the module has no Relax function {name!r}", help)
     return fn
 
 
@@ -210,25 +215,17 @@ class Pass:
             option = known.get(name)
             if option is None:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
+                raise bad_option(f"{self.name} has no option {name!r}", takes)
             kind = type(option.default)
             if not isinstance(value, (kind, str) if kind is dict else kind):
-                expected = KINDS[type(option.default)]
-                raise Failure(
-                    Diagnostic(
-                        codes.BAD_OPTION,
-                        f"option {name!r} of {self.name} must be {expected}, not {value!r}",
-                        help=f"write {name}={option.default!r}",
-                    )
-                )
+                text = f"option {name!r} of {self.name} must be {KINDS[kind]}, not {value!r}"
+                raise bad_option(text, f"write {name}={option.default!r}")
             if option in (_PROFILE, _REBUILDING) and value not in PROFILES:
                 text = f"option 'profile' of {self.name} is {value!r}"
-                raise Failure(
-                    Diagnostic(codes.BAD_OPTION, text, help='write profile="spec" or profile="tvm"')
-                )
+                raise bad_option(text, 'write profile="spec" or profile="tvm"')
             if type(value) is tuple and not all(isinstance(item, str) for item in value):
                 text = f"option {name!r} of {self.name} must be names, not {value!r}"
-                raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
+                raise bad_option(text, f'write {name}="name"')
 
     def settled_options(self, values: dict[str, Any]) -> dict[str, Any]:
         """Convert options for the pass: lists and single names become tuples. Raises Failure like `check_options`."""

@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import called
 from relax_explorer.core.passes.contract import PassSite, function_pass, relax_function
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.readings import OPERATORS
@@ -30,20 +31,25 @@ Decomposition = Callable[[BlockBuilder, e.Call, str], e.Expr | None]
 """Emits the parts of a call and returns its new value, or None to keep the call. The text is the name of its variable."""
 
 
-def decomposed(fn: e.Function, at: PassSite, table: Mapping[str, Decomposition]) -> e.Function:
-    """The function with the calls of the operators in `table` replaced by their parts."""
+def decomposed(
+    fn: e.Function, at: PassSite, table: Mapping[str, Decomposition], func_name: str
+) -> e.Function:
+    """The function, if it has this name or none is given, with the calls of the operators in `table` replaced by their parts."""
+    if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
+        at.waived.add(NO_TENSOR_TO_SHAPE)
+        return fn
+    if at.as_tvm:
+        table = {**table, "relax.tensor_to_shape": tensor_to_any_shape}
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
-        if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
-            return binding
-        decompose = table.get(value.op.name)
-        if decompose is None:
+        decompose = table.get(called(value))
+        if type(binding) is not e.VarBinding or type(value) is not e.Call or decompose is None:
             return binding
         build = walk.front_of(binding)
         new = decompose(build, value, binding.var.name)
         if new is None:
-            if value.op.name == "relax.tensor_to_shape":
+            if called(value) == "relax.tensor_to_shape":
                 at.waived.add(NO_TENSOR_TO_SHAPE)
             return binding
         var = binding.var
@@ -93,12 +99,15 @@ def _with_moments(build: BlockBuilder, norm: e.Call, mean: e.Expr, variance: e.E
 
     centred = call("relax.subtract", norm.args[0], along(mean))
     deviation = call("relax.sqrt", call("relax.add", along(variance), _constant(norm.attrs["epsilon"], norm)))
-    result = call("relax.divide", centred, deviation)
-    if norm.attrs["scale"]:
-        result = call("relax.multiply", result, along(norm.args[1]))
-    if norm.attrs["center"]:
-        result = call("relax.add", result, along(norm.args[2]))
+    result = _moved(norm, call("relax.divide", centred, deviation), *map(along, norm.args[1:3]))
     return e.tuple_of((build.emit(result), mean, variance))
+
+
+def _moved(norm: e.Call, result: e.Expr, scale: e.Expr, offset: e.Expr) -> e.Expr:
+    """A normalized tensor, scaled and moved as far as the norm does so."""
+    if norm.attrs["scale"]:
+        result = call("relax.multiply", result, scale)
+    return call("relax.add", result, offset) if norm.attrs["center"] else result
 
 
 def layer_norm(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
@@ -113,12 +122,7 @@ def layer_norm(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
     centred = call("relax.subtract", x, call("relax.mean", x, axis=axes, keepdims=True))
     variance = call("relax.variance", x, axis=axes, keepdims=True)
     deviation = call("relax.sqrt", call("relax.add", variance, _constant(norm.attrs["epsilon"], norm)))
-    result = call("relax.divide", centred, deviation)
-    if norm.attrs["scale"]:
-        result = call("relax.multiply", result, scale)
-    if norm.attrs["center"]:
-        result = call("relax.add", result, offset)
-    return build.informed(result)
+    return build.informed(_moved(norm, call("relax.divide", centred, deviation), scale, offset))
 
 
 def _unnormalized(x: e.Expr, axes: Sequence[int]) -> list[int] | None:
@@ -186,7 +190,6 @@ _INFERENCE_PARTS = {
     "relax.nn.batch_norm": batch_norm,
     "relax.tensor_to_shape": tensor_to_shape,
 }
-_INFERENCE_PARTS_OF_TVM = {**_INFERENCE_PARTS, "relax.tensor_to_shape": tensor_to_any_shape}
 
 
 @function_pass(
@@ -208,10 +211,7 @@ def decompose_ops_for_inference(
     `nn.batch_norm(x, gamma, beta, mean, var)` becomes `((x - mean) / sqrt(var + epsilon) * gamma + beta, mean, var)`. A call stays if
     the rank or the dtype of its data is unknown. In the profile `tvm` a vector of unknown length becomes a shape without lengths.
     """
-    if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
-        at.waived.add(NO_TENSOR_TO_SHAPE)
-        return fn
-    return decomposed(fn, at, _INFERENCE_PARTS_OF_TVM if at.as_tvm else _INFERENCE_PARTS)
+    return decomposed(fn, at, _INFERENCE_PARTS, func_name)
 
 
 # -- decompose ops for training --------------------------------------------------------------------------------------
@@ -223,7 +223,6 @@ _TRAINING_PARTS = {
     "relax.nn.layer_norm": layer_norm,
     "relax.tensor_to_shape": tensor_to_shape,
 }
-_TRAINING_PARTS_OF_TVM = {**_TRAINING_PARTS, "relax.tensor_to_shape": tensor_to_any_shape}
 
 
 @function_pass(
@@ -246,7 +245,4 @@ def decompose_ops_for_training(
     moving moments after the batch. `tensor_to_shape` becomes a packed call with a match_cast. In the profile
     `tvm` a vector of unknown length becomes a shape without lengths.
     """
-    if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
-        at.waived.add(NO_TENSOR_TO_SHAPE)
-        return fn
-    return decomposed(fn, at, _TRAINING_PARTS_OF_TVM if at.as_tvm else _TRAINING_PARTS)
+    return decomposed(fn, at, _TRAINING_PARTS, func_name)

@@ -12,14 +12,13 @@ from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.purity import impure_calls, is_impure
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.contract import Kept, PassSite, function_pass, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, bad_option, function_pass, module_pass
 from relax_explorer.core.passes.liveness import Live, killed, unread_in_graphs
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM
@@ -59,10 +58,9 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
     if names and public and set(names).isdisjoint(public):
         problem = problem or "names no public function"
     if problem:
-        help = (
-            f"the public functions are {', '.join(public)}" if public else "the module has no public function"
-        )
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"entry_functions {problem}", help=help))
+        known = f"the public functions are {', '.join(public)}"
+        help = known if public else "the module has no public function"
+        raise bad_option(f"entry_functions {problem}", help)
 
 
 def drop_dead(at: PassSite, entries: Collection[str] = ()) -> IRModule:

@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, INT32
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import called
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, lowest
@@ -36,17 +37,15 @@ def fast_math_transform(fn: e.Function, at: PassSite) -> e.Function:
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
-        if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
-            return binding
-        kernel = _KERNELS.get(value.op.name)
-        if kernel is None:
+        kernel = _KERNELS.get(called(value))
+        if type(binding) is not e.VarBinding or type(value) is not e.Call or kernel is None:
             return binding
         infos = [UNREPORTED.info(arg) for arg in value.args]
         try:
             for info in (*infos, value.struct_info or s.OBJECT):
                 legalize.need_known(info, "its operand")
         except NotLowered as reason:
-            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {reason}", value)
+            at.report.say(codes.NO_LEGALIZATION, f"{called(value)} is kept: {reason}", value)
             return binding
         name, formula = kernel
         at.rule = name

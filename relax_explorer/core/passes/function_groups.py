@@ -13,7 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
 from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
@@ -249,13 +249,12 @@ class _FunctionOfGroup:
         if self.lengths:  # no other parameter tells them
             whole.append(e.Var("tir_vars", s.ShapeStructInfo(self.lengths)))
             infos.append(s.ShapeStructInfo(self.lengths))
-        copied: dict[p.PrimVar, p.PrimExpr] = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dims}
         named = tuple([replace(b, var=results.get(b.var, b.var)) for b in bindings])
         info = result.struct_info or s.OBJECT
         body = e.SeqExpr((e.DataflowBlock(named),), result, info)
         signature = s.FuncStructInfo(tuple(infos), info)
         fn = e.Function(tuple(whole), body, info, None, self.group.attrs, signature)
-        return Substitution(results, copied).function(fn)
+        return Substitution(results, fresh_dims(dims)).function(fn)
 
     def _params(self) -> dict[object, e.Var]:
         """The parameter for each operand."""

@@ -17,8 +17,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
+from relax_explorer.core.ir.walk import all_dims, defined_dims, infos_of, merged_blocks
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups, has_none
 from relax_explorer.core.passes.readings import DATAFLOW
@@ -265,7 +265,8 @@ def _inside(value: e.Expr, inner: dict[object, e.Var]) -> e.Expr:
 
 def _finished(fn: e.Function) -> e.Function:
     """A function with shape variables of its own, and its StructInfo."""
-    fn = Substitution({}, _renewed(fn)).function(fn)
+    dims = dict.fromkeys(dim for info in infos_of(fn.params) for dim in all_dims(info))
+    fn = Substitution({}, fresh_dims(dims)).function(fn)
     return replace(fn, struct_info=function_info(fn, True))
 
 
@@ -279,10 +280,3 @@ def _key(leaf: e.Expr) -> object:
 def _length(leaf: e.Expr) -> str:
     """The name of a shape variable that is an operand."""
     return leaf.value.name if type(leaf) is e.PrimValue and type(leaf.value) is p.PrimVar else ""
-
-
-def _renewed(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
-    """New shape variables for those of a function that was cut out of another one."""
-    infos = [param.struct_info for param in fn.params]
-    found = dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
-    return {dim: p.PrimVar(dim.name, dim.dtype) for dim in found}

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
@@ -20,7 +18,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import all_blocks, contents, dataflow_blocks, info_holders, operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.passes import composites
-from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, module_pass
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.patterns import pattern as q
@@ -333,10 +331,8 @@ def _read(text: str) -> FusionPattern:
     name, colon, pattern = text.partition(":")
     read = read_pattern(pattern.strip()) if colon and name.strip() else None
     if not isinstance(read, q.Pattern):
-        problem = f"{text!r} is no name with a pattern"
-        raise Failure(
-            Diagnostic(codes.BAD_OPTION, problem, help='write patterns="my.dense: relu(matmul(_, _))"')
-        )
+        help = 'write patterns="my.dense: relu(matmul(_, _))"'
+        raise bad_option(f"{text!r} is no name with a pattern", help)
     return FusionPattern(name.strip(), read)
 
 

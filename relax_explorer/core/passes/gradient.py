@@ -8,15 +8,14 @@ from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, defined_dims
-from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
+from relax_explorer.core.ir.substitute import Copy, fresh_dims
+from relax_explorer.core.ir.walk import bindings, defined_dims, infos_of
+from relax_explorer.core.passes.contract import PassSite, bad_option, module_pass, relax_function
 from relax_explorer.core.passes.derivatives import RULES
 from relax_explorer.core.passes.partials import NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
@@ -55,9 +54,8 @@ def gradient(
     fn = relax_function(module, func_name)
     wanted = [_number(fn, name) for name in require_grads] or list(range(len(fn.params)))
     if len(set(wanted)) < len(wanted):
-        raise _bad(
-            f"require_grads names {require_grads[_repeated(wanted)]!r} twice", "name each parameter once"
-        )
+        text = f"require_grads names {require_grads[_repeated(wanted)]!r} twice"
+        raise bad_option(text, "name each parameter once")
     _check_blocks(fn)
     _check_target(fn, target_index)
     adjoint = _Adjoint(fn, at, target_index).function(wanted)
@@ -66,16 +64,11 @@ def gradient(
     return at.editor.done()
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help))
-
-
 def _number(fn: e.Function, name: str) -> int:
     names = [param.name for param in fn.params]
     if name not in names:
-        raise _bad(
-            f"require_grads: no parameter is called {name!r}", f"the parameters are {', '.join(names)}"
-        )
+        text = f"require_grads: no parameter is called {name!r}"
+        raise bad_option(text, f"the parameters are {', '.join(names)}")
     return names.index(name)
 
 
@@ -98,9 +91,8 @@ def _check_target(fn: e.Function, index: int) -> None:
     info = fn.body.body.struct_info
     fields = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
     if not 0 <= index < len(fields):
-        raise _bad(
-            f"target_index is {index}", f"the function has {len(fields)} result{'s' * (len(fields) != 1)}"
-        )
+        many = "s" * (len(fields) != 1)
+        raise bad_option(f"target_index is {index}", f"the function has {len(fields)} result{many}")
     target = fields[index]
     if not _is_float(target) or not isinstance(target, s.TensorStructInfo) or target.ndim != 0:
         text, help = (
@@ -115,19 +107,9 @@ def _is_float(info: s.StructInfo | None) -> bool:
     return isinstance(info, s.TensorStructInfo) and info.dtype is not None and info.dtype.is_float
 
 
-class _Copy(Substitution):
-    """Copies a function with new variables."""
-
-    def _define(self, var: e.Var) -> e.Var:
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
-        return new
-
-
 def _copied(fn: e.Function) -> e.Function:
-    infos = [param.struct_info for param in fn.params if param.struct_info is not None]
-    infos += [b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]
-    dims = {dim for info in infos for dim in defined_dims(info)}
-    return _Copy({}, {dim: p.PrimVar(dim.name, dim.dtype) for dim in dims}).function(fn)
+    infos = [*infos_of(fn.params), *[b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]]
+    return Copy({}, fresh_dims({dim for info in infos for dim in defined_dims(info)})).function(fn)
 
 
 class _Adjoint:

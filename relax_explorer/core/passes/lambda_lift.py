@@ -7,7 +7,7 @@ from functools import cached_property
 
 from relax_explorer.core.check.call_graph import call_graph
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.matching import as_told, match_params
+from relax_explorer.core.check.matching import as_told, call_dims
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -16,15 +16,17 @@ from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.dataflow import Analysis, reachable, solve
 from relax_explorer.core.ir.facts import Facts, facts, free_variables, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
 from relax_explorer.core.ir.walk import (
     all_dims,
     bindings,
     defined_dims,
     exprs,
     info_holders,
+    infos_of,
     operands,
     sequences,
+    stated_infos,
 )
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.readings import NESTED
@@ -105,7 +107,7 @@ class _Scopes:
 
     def add(self, fn: e.Function, own: e.Var | None) -> None:
         """Note a function and those in it."""
-        self._note(own, *[param.struct_info or s.OBJECT for param in fn.params])
+        self._note(own, *infos_of(fn.params))
 
         def transfer(own: e.Var | None, binding: e.Binding) -> e.Var | None:
             value = binding.value
@@ -113,7 +115,7 @@ class _Scopes:
                 self._note(own, binding.struct_info)
             elif type(value) is e.Function and binding.var is not None:
                 self.around[binding.var], self.functions[binding.var] = own, value
-                self._note(binding.var, *[param.struct_info or s.OBJECT for param in value.params])
+                self._note(binding.var, *infos_of(value.params))
             return own
 
         def enter(own: e.Var | None, binding: e.Binding) -> list[tuple[e.SeqExpr, e.Var | None]]:
@@ -212,7 +214,7 @@ class _Lifter:
             isinstance(info, s.FuncStructInfo) and isinstance(field, e.Var) and not self._holds(field)
             for info, field in zip(said.fields, fields, strict=True)
         ]
-        have = [field.struct_info or s.OBJECT for field in fields]
+        have = infos_of(fields)
         infos = [info if kept else own for info, own, kept in zip(said.fields, have, others, strict=True)]
         return s.TupleStructInfo(tuple(infos)) if any(others) else None
 
@@ -336,7 +338,7 @@ class _Lifter:
 
     def _fits(self, own: e.Var, fn: e.Function, used: list[p.PrimVar]) -> bool:
         """True if every use of a function is a call whose arguments have the captured lengths."""
-        params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+        params = infos_of(fn.params)
         told = {dim for info in params for dim in defined_dims(info)}
         if not told.issuperset(used):
             return False
@@ -344,8 +346,7 @@ class _Lifter:
             call = self.facts.bindings[number].value if number < len(self.facts.bindings) else None
             if type(call) is not e.Call or call.op is not own or own in call.args:
                 return False
-            dims: dict[p.PrimVar, p.PrimExpr] = {}
-            match_params(params, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dims)
+            dims = call_dims(fn.params, call.args)
             if any(dims.get(dim) is not dim for dim in used):
                 return False
         return True
@@ -361,7 +362,7 @@ class _Lifter:
     ) -> e.Function:
         """The function of the module: captured values are its last parameters, and it calls itself by its name, if it reads `own`."""
         copies = _copies(captured)
-        renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(dims)}
+        renewed = fresh_dims(dict.fromkeys(dims))
         extra = [copies[item] if isinstance(item, e.Var) else _scalar(item) for item in captured]
         if lengths:
             extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
@@ -403,7 +404,7 @@ def _copies(captured: tuple[e.Var | p.PrimVar, ...]) -> dict[e.Var, e.Var]:
     A captured length is a parameter itself, and then another one than the length of a captured tensor: nothing compares them.
     """
     scalars = [item for item in captured if isinstance(item, p.PrimVar)]
-    apart = Substitution({}, {dim: p.PrimVar(dim.name, dim.dtype) for dim in scalars})
+    apart = Substitution({}, fresh_dims(scalars))
     return {var: e.Var(var.name, apart.info(var.struct_info), var.span) for var in _values(captured)}
 
 
@@ -481,21 +482,14 @@ def _invoked(call: e.Call, info: s.StructInfo | None, pure: bool) -> e.Call:
 
 
 def _without_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
-    return (
-        replace(binding, annotation=None)
-        if type(binding) is e.VarBinding and binding.annotation is not None
-        else binding
-    )
+    return replace(binding, annotation=None) if type(binding) is e.VarBinding else binding
 
 
 def _dims_of(fn: e.Function) -> list[p.PrimVar]:
     """The shape variables in the signature and the body of a function."""
-    infos = [*[param.struct_info for param in fn.params], fn.ret_struct_info]
-    for binding in bindings(fn):
-        infos.append(binding.var.struct_info if binding.var is not None else None)
-        if type(binding) is e.MatchCast:
-            infos.append(binding.struct_info)
-    told = [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
+    infos = [*infos_of(fn.params), fn.ret_struct_info or s.OBJECT]
+    infos += [info for binding in bindings(fn) for info in stated_infos(binding)]
+    told = [dim for info in dict.fromkeys(infos) for dim in all_dims(info)]
     parts = [part for expr in exprs(fn) for part in _lengths_in(expr)]
     return list(dict.fromkeys([*told, *[dim for part in parts for dim in p.free_vars(part)]]))
 

@@ -12,14 +12,13 @@ from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.infer import EXTERN, UNREPORTED
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
-from relax_explorer.core.passes.contract import PassSite, by_name, function_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, function_pass
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 from relax_explorer.core.passes.symbols import normalized_names
 from relax_explorer.core.passes.tvm_kernels import (
@@ -161,7 +160,7 @@ def _check_names(skip: tuple[str, ...]) -> None:
     for name in skip:
         if find(name) is None and find(f"relax.{name}") is None:
             text = f"skip names {name!r}, which is not an operator"
-            raise Failure(Diagnostic(codes.BAD_OPTION, text, help='write skip="relax.matmul"'))
+            raise bad_option(text, 'write skip="relax.matmul"')
 
 
 _TO_SHAPE = e.op_ref("relax.tensor_to_shape")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.check.call_graph import mentioned_anywhere
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -25,14 +25,16 @@ from relax_explorer.core.ir.walk import (
     bindings,
     defined_dims,
     exprs,
+    infos_of,
     map_operands,
     operands,
     sequences,
+    stated_infos,
 )
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.passes import lambda_lift
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
-from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, bad_option, module_pass
 from relax_explorer.core.passes.eliminate import value_key
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
@@ -113,7 +115,7 @@ def _lifted(module: IRModule, at: PassSite) -> IRModule:
 
 def _lifts(module: IRModule, shared: bool, names: tuple[str, ...]) -> dict[str, _Lift]:
     """What can be lifted from each function with weights."""
-    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    called = mentioned_anywhere(module)
     lifts = {}
     for name, fn in module.relax_functions.items():
         count = fn.attrs.get("num_input")
@@ -121,16 +123,12 @@ def _lifts(module: IRModule, shared: bool, names: tuple[str, ...]) -> dict[str, 
             lifts[name] = _Lift(fn, count, shared)
     missing = [name for name in names if name not in lifts]
     if missing:
-        having = ", ".join(lifts) or "none"
-        raise _bad(
-            f"shared_functions names {missing[0]!r}, which has no weights to transform",
-            f"these have: {having}",
-        )
+        text = f"shared_functions names {missing[0]!r}, which has no weights to transform"
+        raise _bad(text, f"these have: {', '.join(lifts) or 'none'}")
     return {name: lift for name, lift in lifts.items() if not names or name in names}
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="LiftTransformParams"))
+_bad = partial(bad_option, origin="LiftTransformParams")
 
 
 def _share(lifts: dict[str, _Lift], once: bool) -> None:
@@ -235,7 +233,7 @@ class _Lift:
     def _missing_lengths(self) -> tuple[p.PrimVar, ...]:
         """The lengths that the function reads, and that only weights tell which are no parameters any more."""
         used = {dim for x in exprs(self.rest) for dim in _lengths([x.struct_info])}
-        used |= {dim for b in bindings(self.rest) for dim in _lengths(_infos(b))}
+        used |= {dim for b in bindings(self.rest) for dim in _lengths(stated_infos(b))}
         used |= set(_lengths([self.fn.ret_struct_info]))
         told = _told([*self.fn.params[: self.count], *self.outputs])
         return tuple([dim for dim in _told(self.weights) if dim in used and dim not in told])
@@ -243,8 +241,7 @@ class _Lift:
 
 def _told(params: Iterable[e.Var]) -> dict[p.PrimVar, None]:
     """The lengths that parameters tell, in order."""
-    infos = [param.struct_info for param in params]
-    return dict.fromkeys(dim for info in infos if info is not None for dim in defined_dims(info))
+    return dict.fromkeys(dim for info in infos_of(params) for dim in defined_dims(info))
 
 
 def _rest(fn: e.Function, lifted: Container[e.Var | None]) -> e.Function:
@@ -257,12 +254,6 @@ def _rest(fn: e.Function, lifted: Container[e.Var | None]) -> e.Function:
     return replace(fn, body=replace(fn.body, blocks=tuple(blocks)))
 
 
-def _infos(binding: e.Binding) -> list[s.StructInfo | None]:
-    """The StructInfo that a binding names itself."""
-    cast = binding.struct_info if type(binding) is e.MatchCast else None
-    return [binding.var.struct_info if binding.var is not None else None, cast]
-
-
 def _lengths(infos: Iterable[s.StructInfo | None]) -> Iterator[p.PrimVar]:
     """The shape variables of StructInfo."""
     for info in infos:
@@ -273,7 +264,7 @@ def _lengths(infos: Iterable[s.StructInfo | None]) -> Iterator[p.PrimVar]:
 def _is_plain(binding: e.Binding, lengths: set[p.PrimVar]) -> bool:
     """True for one operation, or a check, whose lengths the weights tell."""
     stack: list[e.Expr] = [binding.value]
-    infos = _infos(binding)
+    infos: list[s.StructInfo | None] = [*stated_infos(binding)]
     while stack:
         expr = stack.pop()
         if type(expr) in _OPAQUE or (type(expr) is e.OpRef and find_op(expr.name) is None):
@@ -316,7 +307,7 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
     """The function that computes the transformed weights."""
     values, leaves = _simplified(lift)
     live = _live(values, [leaves.get(var, var) for var in lift.outputs])
-    infos = _bundled(lift, live) if at.as_tvm else tuple([w.struct_info or s.OBJECT for w in lift.weights])
+    infos = _bundled(lift, live) if at.as_tvm else infos_of(lift.weights)
     bundle = e.Var("model_params", s.TupleStructInfo(infos), lift.fn.span)
     build = BlockBuilder(at.editor, (bundle,), record=at.record)
     build.names.take([b.var.name for b in live if b.var is not None])
@@ -404,9 +395,9 @@ def _nameless(info: s.StructInfo) -> s.StructInfo:
 
 def _bundled(lift: _Lift, live: Iterable[e.Binding]) -> tuple[s.StructInfo, ...]:
     """The StructInfo of weights in a tuple: a scalar has no name there, unless it is a length of something else."""
-    infos = [w.struct_info or s.OBJECT for w in lift.weights]
+    infos = infos_of(lift.weights)
     told = [info for info in infos if type(info) is not s.PrimStructInfo]
-    named = {*_lengths([*told, *[info for binding in live for info in _infos(binding)]]), *lift.lengths}
+    named = {*_lengths([*told, *[info for binding in live for info in stated_infos(binding)]]), *lift.lengths}
     return tuple([_nameless(info) if named.isdisjoint(all_dims(info)) else info for info in infos])
 
 
@@ -460,7 +451,7 @@ def bundle_model_params(
     `f(x, w, b)` with `num_input = 1` becomes `f(x, model_params)`. Each use of `w` reads `model_params[0]` in front of it, as in
     TVM. A function that the module itself calls stays.
     """
-    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    called = mentioned_anywhere(module)
     for name, fn in module.relax_functions.items():
         count = fn.attrs.get("num_input")
         if isinstance(count, int) and name not in called:
@@ -472,9 +463,7 @@ def _in_one_tuple(fn: e.Function, count: int, name: str, at: PassSite) -> e.Func
     """The function with a tuple of all parameters from number `count` on."""
     inputs, weights = fn.params[:count], fn.params[count:]
     build = BlockBuilder(at.editor, within=fn, record=at.record)
-    bundle = e.Var(
-        build.names(name), s.TupleStructInfo(tuple([w.struct_info or s.OBJECT for w in weights])), fn.span
-    )
+    bundle = e.Var(build.names(name), s.TupleStructInfo(infos_of(weights)), fn.span)
     body = _Reader(bundle, weights, build, at).sequence(fn.body)
     return replace(fn, params=(*inputs, bundle), body=body, struct_info=None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.infer import EXTERN
@@ -18,11 +19,11 @@ from relax_explorer.core.ir.dtype import UINT8
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice
-from relax_explorer.core.ir.walk import contents, sequences
+from relax_explorer.core.ir.walk import called, contents, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, at_calls, rewrite
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
@@ -60,7 +61,7 @@ def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
         value = binding.value
         if renewed is not None:
             binding = _with_lengths(binding, None if walk.owner is fn else walk.owner, renewed, at)
-        if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name not in _CALLS:
+        if type(value) is not e.Call or called(value) not in _CALLS:
             return binding
         before, result = _filled(value, at, names)
         return (*before, replace(binding, value=result))
@@ -127,14 +128,9 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
     if info.dtype is None:  # accepted in the profile tvm, and by passes that are applied without a check
         text = f"out_ty has {info}, and only a tensor of written dtype can be allocated"
         help = "state it: R.Tensor((…), dtype)"
+        labels = (Label(call, "", True),)
         raise Failure(
-            Diagnostic(
-                operator_codes.ARGUMENT_INFO,
-                text,
-                (Label(call, "", True),),
-                help=help,
-                origin="CallTIRRewrite",
-            )
+            Diagnostic(operator_codes.ARGUMENT_INFO, text, labels, help=help, origin="CallTIRRewrite")
         )
     device, scope = _place(info, at)
     args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
@@ -170,28 +166,19 @@ def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
     `to_vdevice` names a device of the module; the builtin gets its kind and its number. A `builtin.alloc_tensor` is kept with
     a warning: LowerAllocTensor must give it a storage first.
     """
+    table: dict[str, Callable[[e.Call], e.Call]] = {
+        **LOWERED,
+        "relax.builtin.alloc_tensor": partial(_without_storage, at=at),
+        "relax.to_vdevice": partial(_to_device, at=at),
+    }
+    return rewrite(fn, at, at_calls(table, lambda lower, call: lower(call)))
 
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        value = binding.value
-        if type(value) is not e.Call or type(value.op) is not e.OpRef:
-            return binding
-        if value.op.name == "relax.builtin.alloc_tensor":
-            at.waived.add(BUILTINS_LOWERED)
-            text = "builtin.alloc_tensor is kept: it has no storage"
-            at.report.say(codes.NO_LEGALIZATION, text, value, help="run LowerAllocTensor before this pass")
-        if value.op.name == "relax.to_vdevice":
-            return replace(binding, value=_to_device(value, at))
-        lower = LOWERED.get(value.op.name)
-        if lower is None:
-            return binding
-        new = lower(value)
-        if (
-            value.op.name == "relax.make_closure"
-        ):  # the module tells the StructInfo of a tuple with a function
-            new = replace(new, struct_info=None)
-        return replace(binding, value=new)
 
-    return rewrite(fn, at, rule)
+def _without_storage(call: e.Call, at: PassSite) -> e.Call:
+    at.waived.add(BUILTINS_LOWERED)
+    text = "builtin.alloc_tensor is kept: it has no storage"
+    at.report.say(codes.NO_LEGALIZATION, text, call, help="run LowerAllocTensor before this pass")
+    return call
 
 
 def _storage(call: e.Call) -> e.Call:
@@ -259,7 +246,8 @@ def _spread(call: e.Call) -> tuple[e.Expr, ...]:
 
 
 def _make_closure(call: e.Call) -> e.Call:
-    return m.packed("vm.builtin.make_closure", _spread(call), call.struct_info or s.OBJECT, call)
+    new = m.packed("vm.builtin.make_closure", _spread(call), call.struct_info or s.OBJECT, call)
+    return replace(new, struct_info=None)  # the module tells that of a tuple with a function
 
 
 def _invoke_closure(call: e.Call) -> e.Call:

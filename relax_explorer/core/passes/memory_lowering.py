@@ -9,7 +9,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, UINT8, DType
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ir.walk import called, sequences
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import KILLS, killed
@@ -171,7 +171,7 @@ class _Lives:
 def _rank(binding: e.Binding) -> int | None:
     """The kind of kill that a variable needs, a place in `KILLS`. None if it holds nothing that is freed."""
     var, value = binding.var, binding.value
-    name = value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
+    name = called(value)
     if var is None or name == "relax.null_value":
         return None
     if name == "relax.memory.alloc_storage":

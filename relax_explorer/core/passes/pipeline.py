@@ -20,7 +20,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
-from relax_explorer.core.passes.contract import Kept, Pass, PassSite
+from relax_explorer.core.passes.contract import Kept, Pass, PassSite, bad_option
 from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
@@ -182,9 +182,7 @@ def _named(text: str) -> list[Step]:
     unknown = [key for key in options if key != "profile"]
     if unknown:
         text = f"the pipeline {name} has no option {unknown[0]!r}"
-        raise Failure(
-            Diagnostic(codes.BAD_OPTION, text, help="it takes profile; others are those of its passes")
-        )
+        raise bad_option(text, "it takes profile; others are those of its passes")
     return steps(registry.PIPELINES[name], str(options.get("profile", "spec")))
 
 
@@ -251,7 +249,7 @@ def _value(text: str) -> Any:
 
 
 def _bad_option(text: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help='write Pass{name=value,other="text"}'))
+    return bad_option(text, 'write Pass{name=value,other="text"}')
 
 
 @collector_at_rest()

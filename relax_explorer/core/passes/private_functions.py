@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from relax_explorer.core.check.compatible import always_fits
-from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.matching import call_dims
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import bindings, exprs, operands, sequences, substitute_info
+from relax_explorer.core.ir.walk import bindings, exprs, infos_of, operands, sequences, substitute_info
 from relax_explorer.core.passes import eliminate as dead_code
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, infer_again
@@ -61,13 +59,9 @@ def calls(module: IRModule) -> Iterator[tuple[str, e.Call]]:
 
 def fits(fn: e.Function, call: e.Call) -> bool:
     """True if the StructInfo of the arguments proves that a call need not check them."""
-    dims: dict[p.PrimVar, p.PrimExpr] = {}
-    infos = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    given = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-    match_params(infos, given, dims)
-    return all(
-        always_fits(have, substitute_info(want, dims)) for have, want in zip(given, infos, strict=True)
-    )
+    dims = call_dims(fn.params, call.args)
+    pairs = zip(infos_of(call.args), infos_of(fn.params), strict=True)
+    return all(always_fits(have, substitute_info(want, dims)) for have, want in pairs)
 
 
 def clean_up(at: PassSite) -> IRModule:

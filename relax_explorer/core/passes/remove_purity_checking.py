@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.cleaning import forget_lengths
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, at_calls, rewrite
 from relax_explorer.core.phases.module_properties import (
     NO_DATAFLOW,
     NORMAL_FORM,
@@ -51,21 +53,19 @@ def _rule(walk: Rewriter, binding: e.Binding) -> Answer:
     value = binding.value
     if type(value) is e.Function:
         return replace(binding, value=_forced(value, walk.at))
-    if type(value) is not e.Call or type(value.op) is not e.OpRef:
-        return binding
-    return replace(binding, value=_plain(value, value.op.name))
+    return _ordinary(walk, binding)
 
 
-def _plain(call: e.Call, name: str) -> e.Call:
-    """A call of operator `name` without the promise of purity."""
-    if name in ("relax.call_pure_packed", "relax.call_inplace_packed"):
-        return e.Call(
-            call.args[0],
-            call.args[1:],
-            struct_info=call.struct_info,
-            sinfo_args=call.sinfo_args,
-            span=call.span,
-        )
-    if name == "relax.invoke_pure_closure":
-        return replace(call, op=e.op_ref("relax.invoke_closure"))
-    return call
+def _called_directly(call: e.Call) -> e.Call:
+    """The call of a packed function without the operator that promises its purity."""
+    info = call.struct_info
+    return e.Call(call.args[0], call.args[1:], struct_info=info, sinfo_args=call.sinfo_args, span=call.span)
+
+
+_PLAIN: dict[str, Callable[[e.Call], e.Call]] = {
+    "relax.call_pure_packed": _called_directly,
+    "relax.call_inplace_packed": _called_directly,
+    "relax.invoke_pure_closure": lambda call: replace(call, op=e.op_ref("relax.invoke_closure")),
+}
+"""The calls without the promise of purity, by operators that give it."""
+_ordinary = at_calls(_PLAIN, lambda plain, call: plain(call))

@@ -6,10 +6,9 @@ Every change is recorded. Lists are copied only on their first change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
@@ -19,10 +18,12 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
     bindings,
+    called,
     map_block,
+    map_branches,
     map_sequences,
     merged_blocks,
-    sequences,
+    with_blocks,
 )
 from relax_explorer.core.passes.contract import PassSite
 
@@ -96,11 +97,8 @@ class Rewriter:
                     self.substitution.variables[self._old[var]] = var
             self.block, self._until_end = outer
             blocks.append(new)
-        blocks = merged_blocks(blocks)  # dropping a block can make others adjacent
-        same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        return replace(
-            seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body)
-        )
+        # Dropping a block can make others adjacent.
+        return with_blocks(seq, merged_blocks(blocks), body=self.substitution.expr(seq.body))
 
     def _binding(self, binding: e.Binding) -> Answer:
         change = self.substitution
@@ -148,8 +146,7 @@ class Rewriter:
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:
             condition = self.substitution.expr(value.condition)
-            true, false = (self._inner(branch) for branch in sequences(value))
-            return replace(value, condition=condition, true_branch=true, false_branch=false)
+            return replace(map_branches(value, self._inner), condition=condition)
         if type(value) is e.Function:
             value = self.substitution.signature(value)
             outer, self.owner = self.owner, value
@@ -187,7 +184,22 @@ class Rewriter:
         self._noted[key] = value
 
 
-def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
+Rule = Callable[[Rewriter, e.Binding], Answer]
+Entry = TypeVar("Entry", bound=object)
+
+
+def at_calls(table: Mapping[str, Entry], change: Callable[[Entry, e.Call], e.Expr]) -> Rule:
+    """A rule for the calls of those operators and functions of the module that a table names: `change` gets the entry of the callee."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        entry = table.get(called(value))
+        return binding if entry is None else replace(binding, value=change(entry, value))  # type: ignore[arg-type]  # only calls have a callee
+
+    return rule
+
+
+def rewrite(fn: e.Function, at: PassSite, rule: Rule) -> e.Function:
     """`fn` after one forward walk with `rule`. The same object if nothing changed."""
     return Rewriter(fn, at, rule).run()
 
@@ -213,8 +225,6 @@ def without(fn: e.Function, at: PassSite, stays: Callable[[e.Binding], bool]) ->
         return answer
 
     def sequence(seq: e.SeqExpr) -> e.SeqExpr:
-        blocks = merged_blocks([map_block(block, binding_kept) for block in seq.blocks])
-        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-        return seq if same else replace(seq, blocks=tuple(blocks))
+        return with_blocks(seq, merged_blocks([map_block(block, binding_kept) for block in seq.blocks]))
 
     return replace(fn, body=sequence(fn.body))

@@ -8,11 +8,10 @@ from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate import drop_dead
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import at_calls, rewrite
 from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BYOC_MARKED,
@@ -43,17 +42,11 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
         for name in _replaceable(module, at)
     }
 
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        value = binding.value
-        if type(value) is not e.Call or type(value.op) is not e.GlobalVar or value.op.name not in external:
-            return binding
-        return replace(binding, value=_packed(external[value.op.name], value))
-
     for name, fn in module.relax_functions.items():
         if name in external:
             at.editor.remove(name)
         else:
-            at.editor.replace(name, rewrite(fn, at, rule))
+            at.editor.replace(name, rewrite(fn, at, at_calls(external, _packed)))
     _say_effect(at)
     return drop_dead(at)
 

@@ -12,7 +12,15 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings, contents, defined_dims, exprs, operands
+from relax_explorer.core.ir.walk import (
+    all_dims,
+    bindings,
+    contents,
+    defined_dims,
+    exprs,
+    operands,
+    stated_infos,
+)
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite
 
@@ -187,11 +195,10 @@ def length_binders(params: Sequence[e.Var], bindings: Iterable[e.Binding]) -> di
 
 def mentioned_lengths(binding: e.Binding) -> list[p.PrimVar]:
     """The shape variables in the StructInfo of a binding, of its value and of all operands."""
-    infos = [binding.var.struct_info if binding.var is not None else None]
-    infos.append(binding.struct_info if type(binding) is e.MatchCast else None)
+    infos = stated_infos(binding)
     stack = [binding.value]
     while stack:
         value = stack.pop()
-        infos.append(value.struct_info)
+        infos.append(value.struct_info or s.OBJECT)
         stack.extend(operands(value))
-    return [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
+    return [dim for info in dict.fromkeys(infos) for dim in all_dims(info)]

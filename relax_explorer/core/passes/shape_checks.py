@@ -28,7 +28,7 @@ from relax_explorer.core.ir.walk import (
 )
 from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
-from relax_explorer.core.passes.contract import Kept, PassSite, check_errors, function_pass, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, check_choice, function_pass, module_pass
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
@@ -66,7 +66,7 @@ def elide_checks(
     With `errors="drop"` other checks go, too, if nothing needs them: the program must be known to be right. A match_cast stays while
     its variable is read, or a shape variable that it binds. If only its shape variables are used, its comparisons go.
     """
-    check_errors(errors)
+    check_choice("errors", errors, ("keep", "drop"))
     if e.MatchCast not in contents(fn).bindings:
         return fn
     needs = _Needs(fn, errors == "drop")

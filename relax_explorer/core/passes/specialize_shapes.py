@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer, equal
-from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.matching import call_dims
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims
+from relax_explorer.core.ir.substitute import Copy, fresh_dims
+from relax_explorer.core.ir.walk import all_dims, called, defined_dims
 from relax_explorer.core.passes.bind_values import check_values, read_lengths, shape_variables
-from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
+from relax_explorer.core.passes.contract import PassSite, bad_option, module_pass, relax_function
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.phases.module_properties import (
@@ -113,10 +113,7 @@ def _variant(names: LengthNames, text: str) -> _Variant:
     lengths: dict[p.PrimVar, p.PrimExpr] = {
         var: p.IntImm(numbers[written], var.dtype) for written, (_, var) in found.items()
     }
-    renamed: dict[p.PrimVar, p.PrimExpr] = {
-        var: p.PrimVar(var.name, var.dtype) for var in shape_variables(fn) if var not in lengths
-    }
-    copy = _Copy({}, {**renamed, **lengths}).function(fn)
+    copy = Copy({}, {**fresh_dims(shape_variables(fn)), **lengths}).function(fn)
     copy = replace(copy, attrs=fn.attrs.without("global_symbol"))
     base = "_".join([name, *[f"{one.rpartition('.')[2]}{value}" for one, value in numbers.items()]])
     with_copy = names.module.having({**names.module.functions, f"<{base}>": copy})
@@ -156,16 +153,7 @@ def _lengths(name: str, fn: e.Function) -> dict[str, p.PrimVar]:
     return {text: var for text, var in scopes(name, fn)[name,].items() if var in bound}
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="SpecializeShapes"))
-
-
-class _Copy(Substitution):
-    """Copies a function with new variables."""
-
-    def _define(self, var: e.Var) -> e.Var:
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
-        return new
+_bad = partial(bad_option, origin="SpecializeShapes")
 
 
 class _Calls:
@@ -183,12 +171,10 @@ class _Calls:
     def rule(self, walk: Rewriter, binding: e.Binding) -> Rewritten:
         """A call with known lengths calls a variant, unless the dispatcher may choose one with more of them."""
         call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in self.variants:
+        variants = self.variants.get(called(call))
+        if variants is None or type(call) is not e.Call:
             return binding
-        variants = self.variants[call.op.name]
-        found: dict[p.PrimVar, p.PrimExpr] = {}
-        wanted = tuple([param.struct_info or s.OBJECT for param in variants[0].source.params])
-        match_params(wanted, tuple([arg.struct_info or s.OBJECT for arg in call.args]), found)
+        found = call_dims(variants[0].source.params, call.args)
         for one in variants:
             answers = {
                 equal(found[var], length) if var in found else Answer.UNKNOWN
@@ -228,8 +214,8 @@ def _dispatcher(name: str, fn: e.Function, calls: _Calls) -> e.Function:
     """A function that compares its lengths with those of the variants, and calls the first one that fits."""
     editor = calls.at.editor
     generic = editor.add(f"{name}_generic", replace(fn, attrs=fn.attrs.without("global_symbol")))
-    own = {var: p.PrimVar(var.name, var.dtype) for var in shape_variables(fn)}
-    copy = _Copy({}, dict(own)).function(fn)
+    own = fresh_dims(shape_variables(fn))
+    copy = Copy({}, dict(own)).function(fn)
     result = _called(generic, copy, None)
     for one in reversed(calls.variants[name]):
         lengths = {
@@ -243,7 +229,7 @@ def _dispatcher(name: str, fn: e.Function, calls: _Calls) -> e.Function:
     return replace(copy, body=result)
 
 
-def _comparison(lengths: dict[p.PrimVar, int]) -> list[e.VarBinding]:
+def _comparison(lengths: dict[p.PrimExpr, int]) -> list[e.VarBinding]:
     """Bindings of which the last one tells whether variables have these lengths: a tensor, as the condition of an If is one."""
     numbers = np.array(list(lengths.values()), "int64")
     wanted = e.Constant(numbers, s.constant_info(numbers))

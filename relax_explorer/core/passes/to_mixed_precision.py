@@ -12,9 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from relax_explorer.core.build.block_builder import BlockBuilder
-from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.check.call_graph import mentioned_anywhere
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
@@ -23,7 +21,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks, sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, bad_option, check_choice, module_pass
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.phases.module_properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -232,12 +230,10 @@ def to_mixed_precision(
     operators and those that move elements stay in float16 if all their variables are; other operators get float32. Results of a
     block keep their dtype. `fp16_input_names` changes parameters of functions that the module itself does not call.
     """
-    if out_dtype not in ("float16", "float32"):
-        help = 'write out_dtype="float32" or out_dtype="float16"'
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"out_dtype is {out_dtype!r}", help=help))
+    check_choice("out_dtype", out_dtype, ("float32", "float16"))
     named = {name: _half_params(fn, fp16_input_names) for name, fn in module.relax_functions.items()}
     _check_names(module, fp16_input_names, {p.name for params in named.values() for p in params})
-    called = {other for fn in module.relax_functions.values() for other in mentioned(fn)}
+    called = mentioned_anywhere(module)
     settled = _Settled(dtype(out_dtype))
     for name, fn in module.relax_functions.items():
         params = () if name in called else named[name]
@@ -264,7 +260,7 @@ def _check_names(module: IRModule, names: tuple[str, ...], found: set[str]) -> N
         )
         floats = [other for other, p in known.items() if _dtype(p.struct_info) in _FLOATS]
         help = f"the parameters of float32 are {', '.join(floats)}" if floats else "no parameter is float32"
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"fp16_input_names: {text}", help=help))
+        raise bad_option(f"fp16_input_names: {text}", help)
 
 
 def _dtype(info: s.StructInfo | None) -> DType | None:

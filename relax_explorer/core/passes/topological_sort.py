@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from operator import is_
 from typing import Annotated
 
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts, reads, variables
 from relax_explorer.core.ir.node import replace
@@ -19,8 +16,9 @@ from relax_explorer.core.ir.walk import (
     map_sequences,
     operands,
     sequences,
+    with_blocks,
 )
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, function_pass
 from relax_explorer.core.passes.readings import DATAFLOW
 from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
 from relax_explorer.core.phases.module_properties import NORMAL_FORM
@@ -44,7 +42,7 @@ def topological_sort(
     for name, value in (("order", order), ("direction", direction)):
         if value not in _CHOICES[name]:
             help = f"write {' or '.join(f'{name}={choice!r}' for choice in _CHOICES[name])}"
-            raise Failure(Diagnostic(codes.BAD_OPTION, f"{name} is {value!r}", help=help))
+            raise bad_option(f"{name} is {value!r}", help)
     return _Sorter(order == "depth-first", direction == "from-inputs").function(fn)
 
 
@@ -64,8 +62,7 @@ class _Sorter:
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """A sequence with sorted dataflow blocks, those of branches and nested functions included."""
-        blocks = [map_block(self._block(block), self._inside) for block in seq.blocks]
-        return seq if all(map(is_, blocks, seq.blocks)) else replace(seq, blocks=tuple(blocks))
+        return with_blocks(seq, [map_block(self._block(block), self._inside) for block in seq.blocks])
 
     def _block(self, block: e.BindingBlock) -> e.BindingBlock:
         if type(block) is not e.DataflowBlock or not all(binding in self.ranks for binding in block.bindings):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Annotated
 
-from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.check.normalize import normalize_again
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -16,7 +16,7 @@ from relax_explorer.core.ir.attrs import WILDCARDS
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, map_blocks, map_sequences, substitute_info
-from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, NO_VALUES, Kept, PassSite, bad_option, module_pass
 from relax_explorer.core.phases.module_properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import parse
@@ -56,13 +56,8 @@ def update_param_type(
             at.editor.replace(name, _updated(fn, new, at))
     if unused:
         raise _bad(f"types names {min(unused)!r}, which is no parameter of the module")
-    result = at.editor.done()
-    if result is not module:
-        known = {item.code for item in normalize_with(module)[1].errors}
-        problems = [item for item in normalize_with(result)[1].errors if item.code not in known]
-        if problems:
-            raise Failure(*problems)
-    return result
+    normalize_again(at.editor.done(), module)
+    return at.editor.done()
 
 
 def _updates(
@@ -108,5 +103,4 @@ def _unwritten(seq: e.SeqExpr) -> e.SeqExpr:
     return map_blocks(seq, lambda binding: replace(map_sequences(binding, _unwritten), annotation=None))
 
 
-def _bad(text: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=HELP, origin="UpdateParamType"))
+_bad = partial(bad_option, help=HELP, origin="UpdateParamType")

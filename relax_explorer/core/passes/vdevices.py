@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
-from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.normalize import normalize_again
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
@@ -21,7 +21,7 @@ from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice, device_of,
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, contents, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, module_pass
 from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
@@ -58,20 +58,14 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
             following = _following(fn, name in recursive)
             at.editor.replace(name, _Placed(places, devices).function(following))
     changed = at.editor.done()
-    if changed is module:
-        return module
-    known = {item.code for item in normalize_with(module)[1].errors}
-    result, report = normalize_with(changed)
-    problems = [item for item in report.errors if item.code not in known]
-    if problems:
-        raise Failure(*problems)
+    result = normalize_again(changed, module)
     settled = {}
     for name, fn in module.relax_functions.items():
         new = result.functions[name]
         if isinstance(new, e.Function) and changed.functions[name] is not fn:
             settled[name] = _without_moves(fn, new)
             at.record_in_order(fn, settled[name])
-    return result.having({**result.functions, **settled})
+    return result.having({**result.functions, **settled}) if settled else module
 
 
 class _Hint(NamedTuple):
@@ -397,5 +391,4 @@ class _Moved(Substitution):
         return replace(new, struct_info=self.info(new.struct_info) or new.struct_info)
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(pass_codes.BAD_OPTION, text, help=help, origin="UpdateVDevice"))
+_bad = partial(bad_option, origin="UpdateVDevice")
