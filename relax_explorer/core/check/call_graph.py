@@ -177,6 +177,13 @@ def is_recursive(group: tuple[str, ...], graph: Graph) -> bool:
     return len(group) > 1 or any(name in graph[name] for name in group)
 
 
+def recursive(module: IRModule) -> dict[str, tuple[str, ...]]:
+    """The recursive functions of a module, each with those that it calls itself through."""
+    graph = call_graph(module)
+    groups = [group for group in components(graph) if is_recursive(group, graph)]
+    return {name: group for group in groups for name in group}
+
+
 # -- callee ----------------------------------------------------------------------------------------------------------
 # Resolve callees: a function called by its name, through a copy, or through a field of a tuple.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
@@ -336,59 +336,37 @@ def _with_phase(module: IRModule, before: IRModule) -> IRModule:
     return replace(module, attrs=module.attrs.having(**{ATTRIBUTE: str(phase(module))}))
 
 
-def function_pass(
-    name: str,
-    *,
-    has_profiles: bool = False,
-    rebuilds: bool = False,
-    changes: Mapping[Kept, str] | None = None,
-    example: str = "",
-    reads: Sequence[Reading] = (),
-    **contract: Sequence[Property],
-) -> Callable[[Callable[..., Function]], Pass]:
+class Contract(TypedDict, total=False):
+    """What the declaration of a pass may tell; `Pass` says what each means."""
+
+    requires: Sequence[Property]
+    needs: Sequence[Property]
+    establishes: Sequence[Property]
+    invalidates: Sequence[Property]
+    kept_with: Mapping[str, Property]
+    reads: Sequence[Reading]
+    has_profiles: bool
+    rebuilds: bool
+    keeps_promises: bool
+    changes: Mapping[Kept, str]
+    example: str
+
+
+def function_pass(name: str, **contract: Unpack[Contract]) -> Callable[[Callable[..., Function]], Pass]:
     """Declare a pass that changes one Relax function at a time. What it needs, it also requires."""
-    return lambda run: Pass(
-        name,
-        run,
-        False,
-        **_contract(contract),
-        reads=tuple(reads),
-        has_profiles=has_profiles or rebuilds,
-        rebuilds=rebuilds,
-        changes=changes or {},
-        example=example,
-    )
+    return lambda run: _declared(name, run, False, contract)
 
 
-def module_pass(
-    name: str,
-    *,
-    has_profiles: bool = False,
-    rebuilds: bool = False,
-    keeps_promises: bool = False,
-    changes: Mapping[Kept, str] | None = None,
-    kept_with: Mapping[str, Property] | None = None,
-    example: str = "",
-    reads: Sequence[Reading] = (),
-    **contract: Sequence[Property],
-) -> Callable[[Callable[..., IRModule]], Pass]:
+def module_pass(name: str, **contract: Unpack[Contract]) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
-    kept = kept_with or {}
-    return lambda run: Pass(
-        name,
-        run,
-        True,
-        **_contract(contract),
-        reads=tuple(reads),
-        has_profiles=has_profiles or rebuilds,
-        rebuilds=rebuilds,
-        keeps_promises=keeps_promises,
-        changes=changes or {},
-        kept_with=kept,
-        example=example,
-    )
+    return lambda run: _declared(name, run, True, contract)
 
 
-def _contract(contract: dict[str, Sequence[Property]]) -> dict[str, Any]:
-    required = (*contract.get("requires", ()), *contract.get("needs", ()))
-    return {**{key: tuple(value) for key, value in contract.items()}, "requires": required}
+def _declared(name: str, run: Callable[..., object], on_module: bool, contract: Contract) -> Pass:
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        for key, value in contract.items()
+    }
+    fields["requires"] = (*contract.get("requires", ()), *contract.get("needs", ()))
+    fields["has_profiles"] = contract.get("has_profiles", False) or contract.get("rebuilds", False)
+    return Pass(name, run, on_module, **fields)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import is_
 from typing import Annotated
 
-from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
+from relax_explorer.core.check.call_graph import Callees, recursive
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
@@ -15,7 +14,7 @@ from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_block, sequences
+from relax_explorer.core.ir.walk import bindings, map_block, map_sequences, with_blocks
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import Live
@@ -43,7 +42,8 @@ def convert_to_dataflow(
     joins it. Unused bindings of a dataflow block may lose their errors. So an unused binding that may stop the
     run stays outside, unless it is a match_cast, and so does a call by which a function calls itself. In the profile `tvm` both go in.
     """
-    new = _converted(fn, min_size, _nothing if at.as_tvm else _staying(fn, at))
+    stays = _nothing if at.as_tvm else _staying(fn, at)
+    new = replace(fn, body=_sequence(fn.body, min_size, stays))
     if new is not fn:
         at.record_in_order(fn, new)
     return canonicalize(new, at)
@@ -55,8 +55,8 @@ def _nothing(binding: e.Binding) -> bool:
 
 def _staying(fn: e.Function, at: PassSite) -> _Test:
     """A test for bindings that must not go into a block."""
-    unused, recursive = _lost(fn, at), _recursive(fn, at)
-    return lambda binding: unused(binding) or recursive(binding)
+    unused, calls_itself = _lost(fn, at), _recursive(fn, at)
+    return lambda binding: unused(binding) or calls_itself(binding)
 
 
 def _lost(fn: e.Function, at: PassSite) -> _Test:
@@ -73,12 +73,9 @@ def _lost(fn: e.Function, at: PassSite) -> _Test:
 
 def _recursive(fn: e.Function, at: PassSite) -> _Test:
     """A test for calls by which a function calls itself, which a dataflow block must not have."""
-    group = at.shared.get("recursive")
-    if group is None:
-        graph = call_graph(at.module)
-        found = [group for group in components(graph) if is_recursive(group, graph)]
-        group = at.shared["recursive"] = {name: set(group) for group in found for name in group}
-    own = group.get(at.function, set())
+    if "recursive" not in at.shared:
+        at.shared["recursive"] = recursive(at.module)
+    own = at.shared["recursive"].get(at.function, ())
     around: set[e.Expr] = set()
     callees = Callees()
     for inner in bindings(fn):
@@ -95,21 +92,11 @@ def _recursive(fn: e.Function, at: PassSite) -> _Test:
     return test
 
 
-def _converted(fn: e.Function, min_size: int, stays: _Test) -> e.Function:
-    return replace(fn, body=_sequence(fn.body, min_size, stays))
-
-
 def _sequence(seq: e.SeqExpr, min_size: int, stays: _Test) -> e.SeqExpr:
     """A sequence with dataflow blocks, also in branches and nested functions."""
 
     def nested(binding: e.Binding) -> e.Binding:
-        value = binding.value
-        if type(value) is e.If:
-            true, false = (_sequence(branch, min_size, stays) for branch in sequences(value))
-            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
-        if type(value) is e.Function:
-            return replace(binding, value=_converted(value, min_size, stays))
-        return binding
+        return map_sequences(binding, lambda inner: _sequence(inner, min_size, stays))
 
     blocks: list[e.BindingBlock] = []
     first = {block.bindings[0]: block for block in seq.blocks if block.bindings}
@@ -118,9 +105,7 @@ def _sequence(seq: e.SeqExpr, min_size: int, stays: _Test) -> e.SeqExpr:
         existing = first.get(run[0])
         kept = existing is not None and type(existing) is kind and existing.bindings == tuple(run)
         blocks.append(existing if kept and existing is not None else kind(tuple(run)))
-    blocks = [map_block(block, nested) for block in blocks]
-    same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-    return seq if same else replace(seq, blocks=tuple(blocks))
+    return with_blocks(seq, [map_block(block, nested) for block in blocks])
 
 
 @dataclass(slots=True)
@@ -178,9 +163,8 @@ class _Ordinary(Substitution):
         new = super().sequence(seq)
         if not any(type(block) is e.DataflowBlock for block in seq.blocks):
             return new
-        return replace(
-            new, blocks=(e.BindingBlock(tuple([b for block in new.blocks for b in block.bindings])),)
-        )
+        row = tuple([binding for block in new.blocks for binding in block.bindings])
+        return replace(new, blocks=(e.BindingBlock(row),))
 
     def _define(self, var: e.Var) -> e.Var:
         if type(var) is not e.DataflowVar:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import all_blocks, contents, dataflow_blocks, info_holders, operands
+from relax_explorer.core.ir.walk import all_blocks, contents, info_holders, operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.passes import composites
 from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, module_pass
@@ -363,83 +363,89 @@ def _is_open(name: str, fn: e.Function, entry_functions: Sequence[str]) -> bool:
     return not closed and (not entry_functions or name in entry_functions)
 
 
+class _Place(NamedTuple):
+    """The place of a variable in the text: its number, which is its own, and its block and binding."""
+
+    number: int
+    block: e.BindingBlock
+    binding: e.Binding
+
+
 class _Matches:
     """The groups of the matches of one pattern in one function."""
 
+    everywhere = False  # True if a match may end outside of dataflow blocks
+
     def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
         self.pattern, self.values = pattern, binding_index(fn).values
+        self.attrs = Attrs({"Composite": pattern.name, "Primitive": True})
         self.grouping: dict[e.Binding, Group] = {}
+        self.places: dict[e.Expr, _Place] = {}  # of the variables so far
         wanted = roots(pattern.pattern)
-        for block in dataflow_blocks(fn):
-            inside: dict[e.Expr | None, int] = {binding.var: n for n, binding in enumerate(block.bindings)}
+        for block in all_blocks(fn):
             for binding in block.bindings:
-                if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
-                    self._try(binding, block, inside)
+                if binding.var is None:
+                    continue
+                self.places[binding.var] = _Place(len(self.places), block, binding)
+                may_end = self.everywhere or type(block) is e.DataflowBlock
+                if not may_end or type(binding.value) is not e.Call:
+                    continue
+                if wanted is None or root_of(binding.value) in wanted:
+                    found = match(pattern.pattern, binding.var, self.values)
+                    if found is not None and pattern.check(found):
+                        self._take(binding.var, block, found)
 
-    def _try(self, root: e.Binding, block: e.BindingBlock, inside: dict[e.Expr | None, int]) -> None:
-        assert type(root) is e.VarBinding  # its value is a call
-        found = match(self.pattern.pattern, root.var, self.values)
-        if found is None or not self.pattern.check(found):
-            return
-        numbers = {inside[root.var]}
+    def _take(self, root: e.Var, home: e.BindingBlock, found: Match) -> None:
+        """Make a match a group, if all of it stands in one dataflow block, and belongs to no match yet."""
+        members = {root}
         for part, operand in found.operands.items():
-            while isinstance(part, _DESCRIBED) and operand in inside:
-                numbers.add(inside[operand])
-                operand = block.bindings[inside[operand]].value  # a copy is part of the match
-            if isinstance(part, _DESCRIBED) and isinstance(operand, e.Var):
-                return  # it is computed outside of the block
-        members = [block.bindings[n] for n in sorted(numbers)]
-        if any(member in self.grouping or _has_held_shape(member) for member in members):
-            return
-        group = Group(Attrs({"Composite": self.pattern.name, "Primitive": True}))
-        for member in members:
-            assert type(member) is e.VarBinding  # a pattern sees no other values
-            group.bindings.append(member)
-            self.grouping[member] = group
+            while isinstance(part, _DESCRIBED) and isinstance(operand, e.Var):
+                place = self.places.get(operand)
+                if place is None or place.block is not home:
+                    return  # it is computed outside of the block
+                members.add(operand)
+                operand = place.binding.value  # a copy is part of the match
+        row = self._bindings(members)
+        if not any(binding in self.grouping or _has_held_shape(binding) for binding in row):
+            group = Group(self.attrs, row)
+            self.grouping.update(dict.fromkeys(row, group))
+
+    def _bindings(self, members: set[e.Var]) -> list[e.VarBinding]:
+        """The bindings of variables, in text order. A pattern sees no match_casts."""
+        found = [place.binding for place in sorted([self.places[var] for var in members])]
+        return [binding for binding in found if type(binding) is e.VarBinding]
 
 
-class _SharedMatches:
+class _SharedMatches(_Matches):
     """The groups of the matches of one pattern as TVM finds them: a match takes bindings from earlier ones, and reaches into other blocks.
 
     The rest of an earlier match is a group by itself, with the name of the pattern; so is what each block has of a match. Only the end
     of an earlier match stays where it is: a match with it does not count.
     """
 
-    def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
-        self.pattern, self.values = pattern, binding_index(fn).values
-        self.grouping: dict[e.Binding, Group] = {}
-        self.places: dict[e.Expr, tuple[e.BindingBlock, e.Binding]] = {}
-        self.ends: set[e.Var] = set()  # the roots of matches of several bindings
-        wanted = roots(pattern.pattern)
-        for block in all_blocks(fn):
-            for binding in block.bindings:
-                if binding.var is None:
-                    continue
-                self.places[binding.var] = block, binding
-                if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
-                    self._try(binding.var)
+    everywhere = True
 
-    def _try(self, root: e.Var) -> None:
-        found = match(self.pattern.pattern, root, self.values)
-        if found is None or not self.pattern.check(found):
-            return
+    def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
+        self.ends: set[e.Var] = set()  # the roots of matches of several bindings
+        super().__init__(fn, pattern)
+
+    def _take(self, root: e.Var, home: e.BindingBlock, found: Match) -> None:
         members = {root}
         for part, operand in found.operands.items():
             while isinstance(part, _DESCRIBED) and isinstance(operand, e.Var) and operand in self.places:
                 members.add(operand)
-                operand = self.places[operand][1].value
-        if self.ends & members or any(_has_held_shape(self.places[var][1]) for var in members):
+                operand = self.places[operand].binding.value
+        if self.ends & members or any(_has_held_shape(self.places[var].binding) for var in members):
             return
         if len(members) > 1:
             self.ends.add(root)
         groups: dict[e.BindingBlock, Group] = {}
-        for var in [var for var in self.places if var in members]:
-            block, binding = self.places[var]
-            if type(block) is e.DataflowBlock and type(binding) is e.VarBinding:
+        for binding in self._bindings(members):
+            block = self.places[binding.var].block
+            if type(block) is e.DataflowBlock:
                 if binding in self.grouping:
                     self.grouping[binding].bindings.remove(binding)
-                attrs = Attrs({"Composite": self.pattern.name, "Primitive": True})
-                group = self.grouping[binding] = groups.setdefault(block, Group(attrs))
+                group = self.grouping[binding] = groups.setdefault(block, Group(self.attrs))
                 group.bindings.append(binding)
 
 

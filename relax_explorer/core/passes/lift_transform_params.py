@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any
@@ -28,7 +27,6 @@ from relax_explorer.core.ir.walk import (
     infos_of,
     map_operands,
     operands,
-    sequences,
     stated_infos,
 )
 from relax_explorer.core.ops import find as find_op
@@ -36,6 +34,7 @@ from relax_explorer.core.passes import lambda_lift
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
 from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, bad_option, module_pass
 from relax_explorer.core.passes.eliminate import value_key
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
@@ -460,58 +459,23 @@ def bundle_model_params(
 
 
 def _in_one_tuple(fn: e.Function, count: int, name: str, at: PassSite) -> e.Function:
-    """The function with a tuple of all parameters from number `count` on."""
+    """The function with a tuple of all parameters from number `count` on. A field is read in front of each use of a weight."""
     inputs, weights = fn.params[:count], fn.params[count:]
-    build = BlockBuilder(at.editor, within=fn, record=at.record)
-    bundle = e.Var(build.names(name), s.TupleStructInfo(infos_of(weights)), fn.span)
-    body = _Reader(bundle, weights, build, at).sequence(fn.body)
-    return replace(fn, params=(*inputs, bundle), body=body, struct_info=None)
+    numbers: dict[e.Expr, int] = {weight: number for number, weight in enumerate(weights)}
+    bundle = e.Var(FreshNames.of(fn)(name), s.TupleStructInfo(infos_of(weights)), fn.span)
 
+    def reading(build: BlockBuilder, expr: e.Expr) -> e.Expr:
+        number = numbers.get(expr)
+        if number is None or not isinstance(expr, e.Var):
+            return map_operands(expr, lambda operand: reading(build, operand))
+        return build.emit(e.TupleGetItem(bundle, number), expr.name)
 
-class _Reader:
-    """Reads a field of the bundle in front of each use of a weight."""
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if numbers.keys().isdisjoint(variables(binding.value)):
+            return binding
+        build = walk.front_of(binding)
+        new = replace(binding, value=reading(build, binding.value))
+        return (*build.bindings, new) if build.bindings else new
 
-    def __init__(self, bundle: e.Var, weights: tuple[e.Var, ...], build: BlockBuilder, at: PassSite) -> None:
-        self.bundle, self.build, self.at = bundle, build, at
-        self.fields: dict[e.Expr, int] = {weight: number for number, weight in enumerate(weights)}
-
-    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
-        """A sequence, its result included."""
-        with self.build.apart():
-            for block in seq.blocks:
-                self.build.start_block(block)
-                for binding in block.bindings:
-                    self._binding(binding)
-            self.build.start_block(e.BindingBlock(()))
-            result = self._operand(seq.body)
-            return replace(seq, blocks=tuple(self.build.blocks()), body=result)
-
-    def _binding(self, binding: e.Binding) -> None:
-        """Emit a binding after the fields that it reads."""
-        value = binding.value
-        if type(value) is e.Function:
-            new = replace(binding, value=replace(value, body=self.sequence(value.body)))
-        elif type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            condition = self._operand(value.condition)
-            new = replace(
-                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
-            )
-        else:
-            with self.build.inherit(binding) if self._reads(value) else nullcontext():
-                new = replace(binding, value=self._operand(value))
-                self.build.keep(new)
-            return
-        if new is not binding:
-            self.at.record(binding, new)
-        self.build.keep(new)
-
-    def _reads(self, expr: e.Expr) -> bool:
-        return expr in self.fields or any(map(self._reads, operands(expr)))
-
-    def _operand(self, expr: e.Expr) -> e.Expr:
-        number = self.fields.get(expr)
-        if number is None:
-            return map_operands(expr, self._operand)
-        assert isinstance(expr, e.Var)  # a weight
-        return self.build.emit(e.TupleGetItem(self.bundle, number), expr.name)
+    named = replace(fn, params=(*fn.params, bundle))  # so that new variables have other names than weights
+    return replace(rewrite(named, at, rule, reading), params=(*inputs, bundle), struct_info=None)

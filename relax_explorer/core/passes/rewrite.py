@@ -30,11 +30,16 @@ from relax_explorer.core.passes.contract import PassSite
 Answer = e.Binding | tuple[e.Binding, ...]
 
 
+Rule = Callable[["Rewriter", e.Binding], Answer]
+Result = Callable[[BlockBuilder, e.Expr], e.Expr]
+"""Changes the result of a sequence, and emits what that needs behind the bindings."""
+
+
 class Rewriter:
     """One forward walk over a function. `rename` replaces later uses of a variable by another leaf."""
 
-    def __init__(self, fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> None:
-        self.fn, self.at, self.rule = fn, at, rule
+    def __init__(self, fn: e.Function, at: PassSite, rule: Rule, result: Result | None = None) -> None:
+        self.fn, self.at, self.rule, self.result = fn, at, rule, result
         self._builder: BlockBuilder | None = None  # created on first use
         self.substitution = Substitution()
         self.block: e.BindingBlock | None = None  # the current block
@@ -52,9 +57,12 @@ class Rewriter:
 
     def front_of(self, binding: e.Binding) -> BlockBuilder:
         """A builder for bindings in front of `binding`. They get the same kind of block and the same span."""
+        return self._restarted(type(self.block) is e.DataflowBlock, binding.value)
+
+    def _restarted(self, is_dataflow: bool, origin: e.Expr) -> BlockBuilder:
         if self._builder is None:
             self._builder = BlockBuilder(self.at.editor, within=self.fn)
-        return self._builder.restart(type(self.block) is e.DataflowBlock, binding.value)
+        return self._builder.restart(is_dataflow, origin)
 
     def given(self, var: e.Var) -> e.Var:
         """The variable as it was before the walk. The walk replaces one whose StructInfo names what is renamed."""
@@ -97,8 +105,12 @@ class Rewriter:
                     self.substitution.variables[self._old[var]] = var
             self.block, self._until_end = outer
             blocks.append(new)
-        # Dropping a block can make others adjacent.
-        return with_blocks(seq, merged_blocks(blocks), body=self.substitution.expr(seq.body))
+        body = self.substitution.expr(seq.body)
+        if self.result is not None:
+            build = self._restarted(False, body)
+            body = self.result(build, body)
+            blocks.append(e.BindingBlock(tuple(build.bindings)))
+        return with_blocks(seq, merged_blocks(blocks), body=body)  # a dropped block can make others adjacent
 
     def _binding(self, binding: e.Binding) -> Answer:
         change = self.substitution
@@ -184,7 +196,6 @@ class Rewriter:
         self._noted[key] = value
 
 
-Rule = Callable[[Rewriter, e.Binding], Answer]
 Entry = TypeVar("Entry", bound=object)
 
 
@@ -199,9 +210,9 @@ def at_calls(table: Mapping[str, Entry], change: Callable[[Entry, e.Call], e.Exp
     return rule
 
 
-def rewrite(fn: e.Function, at: PassSite, rule: Rule) -> e.Function:
-    """`fn` after one forward walk with `rule`. The same object if nothing changed."""
-    return Rewriter(fn, at, rule).run()
+def rewrite(fn: e.Function, at: PassSite, rule: Rule, result: Result | None = None) -> e.Function:
+    """`fn` after one forward walk with `rule`, and one for results of sequences. The same object if nothing changed."""
+    return Rewriter(fn, at, rule, result).run()
 
 
 def without_plain_annotation(walk: Rewriter, binding: e.Binding) -> Answer:

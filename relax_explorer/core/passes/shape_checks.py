@@ -8,6 +8,7 @@ from typing import Annotated
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.check.wildcards import map_lengths
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -25,6 +26,7 @@ from relax_explorer.core.ir.walk import (
     map_sequences,
     operands,
     sequences,
+    with_blocks,
 )
 from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
@@ -488,18 +490,11 @@ class _Lengths:
 
     def info(self, info: s.StructInfo) -> s.StructInfo:
         """The lengths of a StructInfo; a function binds its own."""
-        if isinstance(info, s.TensorStructInfo) and type(info.shape) is tuple:
-            dims = self.dims(info.shape)
-            return (
-                info if dims is info.shape else s.TensorStructInfo(dims, info.dtype, info.ndim, info.vdevice)
-            )
-        if isinstance(info, s.ShapeStructInfo) and info.values is not None:
-            return s.ShapeStructInfo(self.dims(info.values))
         if isinstance(info, s.TupleStructInfo):
             return s.TupleStructInfo(tuple(map(self.info, info.fields)))
         if isinstance(info, s.PrimStructInfo) and info.value is not None:
             return s.PrimStructInfo(info.dtype, self.length(info.value))
-        return info
+        return map_lengths(info, self.length)
 
 
 def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[Place]) -> IRModule:
@@ -507,10 +502,8 @@ def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[
     affected: set[e.Var | None] = set()
 
     def sequence(seq: e.SeqExpr) -> e.SeqExpr:
-        blocks = tuple([map_block(block, binding) for block in seq.blocks])
-        same = all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        new = changes.results[seq] if seq in chosen else seq.body
-        return replace(seq, blocks=seq.blocks if same else blocks, body=new)
+        blocks = [map_block(block, binding) for block in seq.blocks]
+        return with_blocks(seq, blocks, body=changes.results[seq] if seq in chosen else seq.body)
 
     def binding(old: e.Binding) -> e.Binding:
         new = map_sequences(changes.bindings[old] if old in chosen else old, sequence)

@@ -9,7 +9,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_blocks, map_operands, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, map_blocks, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.phases.module_properties import NORMAL_FORM, SYMBOLS_ATTACHED
 from relax_explorer.core.program.module import IRModule
@@ -85,7 +85,9 @@ class _Renamer:
         return replace(map_blocks(seq, self._binding), body=self._value(seq.body))
 
     def _binding(self, binding: e.Binding) -> e.Binding:
-        new = replace(binding, value=self._value(binding.value))
+        new = map_sequences(binding, self.sequence)
+        if type(new.value) not in WITH_BLOCKS:
+            new = replace(binding, value=self._value(binding.value))
         if new is not binding:
             self.at.record(binding, new)
         return new
@@ -93,11 +95,6 @@ class _Renamer:
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.GlobalVar:
             return replace(value, name=self.names.get(value.name, value.name))
-        if type(value) is e.Function:
-            return replace(value, body=self.sequence(value.body))
-        if type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            return replace(value, true_branch=true, false_branch=false)
         return map_operands(value, self._value)
 
 

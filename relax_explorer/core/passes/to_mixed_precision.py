@@ -19,7 +19,15 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, DType, dtype
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks, sequences
+from relax_explorer.core.ir.walk import (
+    all_blocks,
+    called,
+    map_branches,
+    map_operands,
+    merged_blocks,
+    sequences,
+    with_blocks,
+)
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import Kept, PassSite, bad_option, check_choice, module_pass
 from relax_explorer.core.passes.pattern_rules import call
@@ -103,8 +111,7 @@ class DataflowForms(ABC):
             self.in_dataflow = False
             blocks, result = self.build.blocks(), self.restored(seq.body)
         self.in_dataflow = outer
-        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=result)
+        return with_blocks(seq, blocks, body=result)
 
     def current(self, expr: e.Expr) -> e.Expr:
         """An operand with the variables that hold the present forms."""
@@ -151,11 +158,8 @@ class DataflowForms(ABC):
             new = replace(binding, value=replace(value, body=self.sequence(value.body)))
             self.params = outer
         elif type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            condition = self.restored(value.condition)
-            new = replace(
-                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
-            )
+            new_value = map_branches(value, self.sequence)
+            new = replace(binding, value=replace(new_value, condition=self.restored(value.condition)))
         else:
             count, place = self.build.count, self.build.span  # as `emitting` does, in less time
             self.build.normalizer.place = value.span or place
@@ -255,9 +259,9 @@ def _check_names(module: IRModule, names: tuple[str, ...], found: set[str]) -> N
         if name in found:
             continue
         known = {p.name: p for fn in module.relax_functions.values() for p in fn.params}
-        text = (
-            f"{name!r} is {known[name].struct_info}" if name in known else f"no parameter is called {name!r}"
-        )
+        text = f"no parameter is called {name!r}"
+        if name in known:
+            text = f"{name!r} is {known[name].struct_info}"
         floats = [other for other, p in known.items() if _dtype(p.struct_info) in _FLOATS]
         help = f"the parameters of float32 are {', '.join(floats)}" if floats else "no parameter is float32"
         raise bad_option(f"fp16_input_names: {text}", help)
@@ -269,12 +273,13 @@ def _dtype(info: s.StructInfo | None) -> DType | None:
 
 def _policy(value: e.Expr) -> frozenset[str] | None:
     """`ALWAYS` or `FOLLOW` if the policy of an operator applies to this call."""
-    if type(value) is not e.Call or type(value.op) is not e.OpRef:
+    name = called(value)
+    policy = ALWAYS if name in ALWAYS else FOLLOW if name in FOLLOW else None
+    if policy is None or type(value) is not e.Call:
         return None
-    policy = next((table for table in (ALWAYS, FOLLOW) if value.op.name in table), None)
     dtypes = {info.dtype for arg in value.args for info in _tensors(arg.struct_info)}
-    is_cast = value.op.name == "relax.astype" and type(value.args[0]) is e.Constant
-    if policy is None or None in dtypes or is_cast:
+    is_cast = name == "relax.astype" and type(value.args[0]) is e.Constant
+    if None in dtypes or is_cast:
         return None
     results = {info.dtype for info in _tensors(value.struct_info)}
     if policy is ALWAYS and (dtypes.isdisjoint(_FLOATS) or not results.issubset(_FLOATS)):

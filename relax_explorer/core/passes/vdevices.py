@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.call_graph import recursive
 from relax_explorer.core.check.normalize import normalize_again
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
@@ -48,14 +48,13 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     Raises Failure for a hint of a device that the module does not declare, and for operands on different devices.
     """
     devices = _Devices(module)
-    graph = call_graph(module)
-    recursive = {name for group in components(graph) if is_recursive(group, graph) for name in group}
+    calling_itself = recursive(module)
     for name, fn in module.relax_functions.items():
         if not _names_devices(fn):
             continue
         places = _places(fn, devices)
         if _Placed(places, devices).function(fn) is not fn:
-            following = _following(fn, name in recursive)
+            following = _following(fn, name in calling_itself)
             at.editor.replace(name, _Placed(places, devices).function(following))
     changed = at.editor.done()
     result = normalize_again(changed, module)
