@@ -353,6 +353,7 @@ def map_block(
 class Contents(NamedTuple):
     """What stands in a function, in its branches and in its nested functions."""
 
+    blocks: Set[type]  # the types of its blocks
     bindings: Set[type]  # the types of its bindings
     values: Set[type]  # the types of their values
     operators: Set[e.Expr]  # those that it calls
@@ -384,7 +385,13 @@ def _contents(fn: e.Function) -> Contents:
     operators = {op for op in callees if type(op) is e.OpRef}
     others = set(map(type, callees - operators))
     return Contents(
-        kinds, values, operators, e.ExternFunc in others, bool(others - {e.ExternFunc}), hides_infos
+        set(map(type, todo)),
+        kinds,
+        values,
+        operators,
+        e.ExternFunc in others,
+        bool(others - {e.ExternFunc}),
+        hides_infos,
     )
 
 

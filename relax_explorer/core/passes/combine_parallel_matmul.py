@@ -38,7 +38,11 @@ ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn
 
 
 @function_pass(
-    "CombineParallelMatmul", reads=[operators("matmul")], has_profiles=True, requires=[NORMAL_FORM]
+    "CombineParallelMatmul",
+    reads=[operators("matmul")],
+    only_with=[operators("matmul")],
+    has_profiles=True,
+    requires=[NORMAL_FORM],
 )
 def combine_parallel_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, a)` and `matmul(x, b)` by parts of `split(matmul(x, concat((a, b))))`.

@@ -179,6 +179,9 @@ class Pass:
         Property, ...
     ] = ()  # requirements without which it refuses to run: its result would be wrong
     reads: tuple[Reading, ...] = ()  # without each of these it finds nothing
+    only_with: tuple[
+        Reading, ...
+    ] = ()  # functions without all of these it does not visit, if no option is set
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
     rebuilds: bool = False  # True if TVM makes every function with bindings anew (`rebuilt_functions.py`)
     kept_with: Mapping[str, Property] = field(
@@ -243,10 +246,11 @@ class Pass:
         settled = self.settled_options(options or {})
         as_tvm = self.has_profiles and settled.pop("profile", "spec") == "tvm"
         site = PassSite(module, rule=self.name, as_tvm=as_tvm, changes=self._changes(settled, as_tvm))
-        if self.on_module:
+        needed = () if settled else self.only_with  # options may be wrong
+        if self.on_module and all(reading.is_in(module) for reading in needed):
             site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
-        else:
-            for name, fn in by_name(module):
+        for name, fn in () if self.on_module else by_name(module):
+            if all(reading.in_function(fn) for reading in needed):
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
         new = site.editor.done()
@@ -345,6 +349,7 @@ class Contract(TypedDict, total=False):
     invalidates: Sequence[Property]
     kept_with: Mapping[str, Property]
     reads: Sequence[Reading]
+    only_with: Sequence[Reading]
     has_profiles: bool
     rebuilds: bool
     keeps_promises: bool

@@ -36,6 +36,7 @@ _ELEMENTWISE = frozenset(
     "DataflowUseInplaceCalls",
     rebuilds=True,
     reads=[DATAFLOW, OPERATORS],
+    only_with=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=ADDED_KERNELS,
 )

@@ -25,7 +25,12 @@ from relax_explorer.core.phases.module_properties import ADDED_KERNELS, NORMAL_F
 
 
 @function_pass(
-    "FastMathTransform", rebuilds=True, reads=[OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS
+    "FastMathTransform",
+    rebuilds=True,
+    reads=[OPERATORS],
+    only_with=[OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
 )
 def fast_math_transform(fn: e.Function, at: PassSite) -> e.Function:
     """Replace exp, erf, tanh and nn.softmax by kernels that approximate them.

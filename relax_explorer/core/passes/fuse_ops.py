@@ -37,6 +37,7 @@ from relax_explorer.core.phases.module_properties import (
 @function_pass(
     "FuseOps",
     reads=[DATAFLOW],
+    only_with=[DATAFLOW],
     requires=[NORMAL_FORM, PATTERNS_ANNOTATED],
     invalidates=[CANONICAL_BINDINGS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
 )

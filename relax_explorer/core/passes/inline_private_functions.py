@@ -43,6 +43,7 @@ from relax_explorer.core.program.module import IRModule
 @module_pass(
     "InlinePrivateFunctions",
     reads=[PRIVATE],
+    only_with=[PRIVATE],
     has_profiles=True,
     requires=[NORMAL_FORM],
     establishes=[CANONICAL_BINDINGS],

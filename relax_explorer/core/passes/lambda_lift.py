@@ -48,6 +48,7 @@ from relax_explorer.core.program.module import IRModule
     "LambdaLift",
     rebuilds=True,
     reads=[NESTED],
+    only_with=[NESTED],
     requires=[NORMAL_FORM],
     establishes=[NO_NESTED_FUNCTIONS, CLOSURES_CONVERTED],
     invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],

@@ -31,6 +31,7 @@ from relax_explorer.core.ir.walk import (
 from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
 from relax_explorer.core.passes.contract import Kept, PassSite, check_choice, function_pass, module_pass
+from relax_explorer.core.passes.readings import CASTS, CHECKS
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
@@ -55,7 +56,11 @@ from relax_explorer.core.shapes.why import shortest
 
 
 @function_pass(
-    "ElideChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS], changes={Kept.CHECKS: "errors"}
+    "ElideChecks",
+    only_with=[CASTS],
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS],
+    changes={Kept.CHECKS: "errors"},
 )
 def elide_checks(
     fn: e.Function,
@@ -69,8 +74,6 @@ def elide_checks(
     its variable is read, or a shape variable that it binds. If only its shape variables are used, its comparisons go.
     """
     check_choice("errors", errors, ("keep", "drop"))
-    if e.MatchCast not in contents(fn).bindings:
-        return fn
     needs = _Needs(fn, errors == "drop")
 
     def rule(walk: Rewriter, binding: e.Binding) -> Rewritten:
@@ -201,7 +204,12 @@ def _dims(value: e.Expr) -> Iterator[p.PrimVar]:
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
 
 
-@module_pass("EliminateShapeChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS, PURITY_ERASED])
+@module_pass(
+    "EliminateShapeChecks",
+    only_with=[CHECKS],
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS, PURITY_ERASED],
+)
 def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     """Drop match_casts and assertions about lengths that always hold: annotations, earlier checks or the branch prove them.
 
@@ -213,8 +221,6 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     compares no length that is known to be right; it still stores those that are new. A tensor that the function makes has
     the lengths that it was made with.
     """
-    if not any(map(_has_checks, module.relax_functions.values())):
-        return module
     for name, proofs in proved_checks(module).items():
 
         def is_fine(dropped: Collection[e.Binding], name: str = name) -> bool:
@@ -242,12 +248,6 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
                 proved = [check for check in checks[binding] if check.answer is Answer.YES]
                 _tell(at, binding, proved, is_gone=changes[binding] == ())
     return at.editor.done()
-
-
-def _has_checks(fn: e.Function) -> bool:
-    """True if a function has match_casts, assertions, or checks in virtual machine form: nothing else goes."""
-    found = contents(fn)
-    return e.MatchCast in found.bindings or _ASSERT in found.operators or is_lowered(fn)
 
 
 _ASSERT = e.op_ref("relax.assert_op")

@@ -26,7 +26,9 @@ from relax_explorer.core.phases.module_properties import NORMAL_FORM
 _CHOICES = {"order": ("depth-first", "breadth-first"), "direction": ("from-inputs", "from-outputs")}
 
 
-@function_pass("TopologicalSort", rebuilds=True, reads=[DATAFLOW], requires=[NORMAL_FORM])
+@function_pass(
+    "TopologicalSort", rebuilds=True, reads=[DATAFLOW], only_with=[DATAFLOW], requires=[NORMAL_FORM]
+)
 def topological_sort(
     fn: e.Function,
     at: PassSite,
