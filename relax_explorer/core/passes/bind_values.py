@@ -185,11 +185,8 @@ class BindingAsTvm(Substitution):
         if type(expr) is not e.PrimValue:
             return super().expr(expr)
         value = substitute(expr.value, WrittenDims(self.dims))
-        return (
-            expr
-            if value is expr.value
-            else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
-        )
+        info = s.PrimStructInfo(value.dtype, value)
+        return expr if value is expr.value else e.PrimValue(value, info, expr.span)
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""

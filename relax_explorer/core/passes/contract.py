@@ -74,6 +74,13 @@ class PassSite:
     def __post_init__(self) -> None:
         self.editor = ModuleEditor(self.module)
 
+    def once(self, key: object, make: Callable[[], Result]) -> Result:
+        """What stands under a key in the state that functions share. It is made when it is asked for first."""
+        if key not in self.shared:
+            self.shared[key] = make()
+        known: Result = self.shared[key]
+        return known
+
     def record(self, before: Any, after: Any = ()) -> None:
         """Note that bindings `before` became `after`."""
         if not (isinstance(before, tuple) or isinstance(after, tuple)):  # most often

@@ -73,9 +73,7 @@ def _lost(fn: e.Function, at: PassSite) -> _Test:
 
 def _recursive(fn: e.Function, at: PassSite) -> _Test:
     """A test for calls by which a function calls itself, which a dataflow block must not have."""
-    if "recursive" not in at.shared:
-        at.shared["recursive"] = recursive(at.module)
-    own = at.shared["recursive"].get(at.function, ())
+    own = at.once("recursive", lambda: recursive(at.module)).get(at.function, ())
     around: set[e.Expr] = set()
     callees = Callees()
     for inner in bindings(fn):

@@ -79,9 +79,7 @@ def _found(block: e.DataflowBlock, at: PassSite) -> Iterator[tuple[e.Binding, in
         if call.op.name not in _ELEMENTWISE:
             continue
         if memory is None:
-            if "fresh" not in at.shared:
-                at.shared["fresh"] = FreshResults(at.module)
-            memory = BlockMemory(block, at.shared["fresh"])
+            memory = BlockMemory(block, at.once("fresh", lambda: FreshResults(at.module)))
         for place in reversed(range(len(call.args))):
             if _may_overwrite(call, place, position, memory):
                 yield binding, place
@@ -129,34 +127,29 @@ def _in_place(call: e.Call, place: int, at: PassSite) -> e.Call:
     """The call that overwrites the operand at `place`."""
     infos = [UNREPORTED.info(arg) for arg in call.args]
     flat = legalize.flat_operands(call)
-    place = max(
-        n for n, arg in enumerate(flat) if arg is call.args[place]
-    )  # some operands are literals of the kernel
-    exact = "exact", place, legalize.exact_key(call, infos)
-    known = at.shared.get(exact)
-    if known is None:
+    # Some operands are literals of the kernel.
+    place = max(n for n, arg in enumerate(flat) if arg is call.args[place])
+
+    def make() -> tuple[e.GlobalVar, tuple[e.Expr, ...], s.StructInfo]:
         lowered = legalize.lower(call, infos)
         kernel = _kernel(call, lowered.prim_func, place, legalize.key(call, infos), at)
-        known = at.shared[exact] = kernel, lowered.args[len(flat) :], lowered.out
-    kernel, lengths, info = known
-    attrs = Attrs({"inplace_indices": (place,)})
-    return e.Call(
-        _IN_PLACE, (kernel, e.tuple_of((*flat, *lengths))), attrs, (info,), struct_info=info, span=call.span
-    )
+        return kernel, lowered.args[len(flat) :], lowered.out
+
+    kernel, lengths, info = at.once(("exact", place, legalize.exact_key(call, infos)), make)
+    args, attrs = (kernel, e.tuple_of((*flat, *lengths))), Attrs({"inplace_indices": (place,)})
+    return e.Call(_IN_PLACE, args, attrs, (info,), struct_info=info, span=call.span)
 
 
 def _kernel(call: e.Call, prim_func: t.PrimFunc, place: int, key: object, at: PassSite) -> e.GlobalVar:
     """The kernel that overwrites its operand at `place`. Calls with equal keys share it."""
-    kernel: e.GlobalVar | None = at.shared.get(("in place", place, key))
-    if kernel is None:
-        base = at.shared.get(("name", key))
-        if base is None:  # TVM names the kernel after the one that would fill new memory
-            assert type(call.op) is e.OpRef  # the caller saw one
-            base = at.shared["name", key] = at.editor.fresh_name(get(call.op.name).kernel_name())
-        kernel = at.shared["in place", place, key] = at.editor.add(
-            f"{base}_inplace", _overwriting(prim_func, place)
-        )
-    return kernel
+    assert type(call.op) is e.OpRef  # the caller saw one
+    like = get(call.op.name).kernel_name()  # TVM names it after the one that would fill new memory
+
+    def make() -> e.GlobalVar:
+        base = at.once(("name", key), lambda: at.editor.fresh_name(like))
+        return at.editor.add(f"{base}_inplace", _overwriting(prim_func, place))
+
+    return at.once(("in place", place, key), make)
 
 
 def _overwriting(kernel: t.PrimFunc, place: int) -> t.PrimFunc:

@@ -66,13 +66,13 @@ def _kernel(
     value: e.Call, infos: list[s.StructInfo], name: str, formula: legalize.KernelRule, at: PassSite
 ) -> tuple[e.GlobalVar, tuple[e.Expr, ...]]:
     """The kernel of a call, shared by equal calls, and the scalars that it takes behind the tensor."""
-    exact = (name, legalize.exact_key(value, infos))
-    known: tuple[e.GlobalVar, tuple[e.Expr, ...]] | None = at.shared.get(exact)
-    if known is None:
+
+    def make() -> tuple[e.GlobalVar, tuple[e.Expr, ...]]:
         rule = partial(formula, **value.attrs)
         fn, args = legalize.kernel(_of_one(rule), value.args, infos, value.struct_info or s.OBJECT)
-        known = at.shared[exact] = (at.editor.add(name, fn), args[1:])
-    return known
+        return at.editor.add(name, fn), args[1:]
+
+    return at.once((name, legalize.exact_key(value, infos)), make)
 
 
 def _of_one(rule: legalize.KernelRule) -> legalize.KernelRule:

@@ -127,11 +127,9 @@ class _Lifter:
             self.at.record(tuple(group.bindings))
             return []
         made = _FunctionOfGroup(group, outputs, self.lift_constants)
-        key = made.key()
-        known = self.at.shared.get(key)
-        if known is None:
-            known = self.at.shared[key] = self.at.editor.add(group.name, made.function()), made.lengths
-        kernel, lengths = known
+        kernel, lengths = self.at.once(
+            made.key(), lambda: (self.at.editor.add(group.name, made.function()), made.lengths)
+        )
         args = (*made.args, m.shape(lengths)) if lengths else tuple(made.args)
         infos = tuple([simplified(var.struct_info or s.OBJECT) for var in outputs])
         annotations = [

@@ -108,12 +108,11 @@ class _Fusion:
             return ()
         group, info = _Group(row, self.names), last.var.struct_info
         result = simplified(info) if info is not None else None
-        shape = "fused", *group.parts
-        known = at.shared.get(shape)
-        if known is None:
-            callee = at.editor.add(group.name, _finished(group.body()))
-            known = at.shared[shape] = callee, group.lengths
-        callee, lengths = known
+
+        def make() -> tuple[e.GlobalVar, tuple[p.PrimVar, ...]]:
+            return at.editor.add(group.name, _finished(group.body())), group.lengths
+
+        callee, lengths = at.once(("fused", *group.parts), make)
         args = [argument for _, _, argument, _ in group.inputs]
         args += [m.shape(lengths)] if lengths else []
         call = e.Call(callee, tuple(args), struct_info=result, span=last.value.span)

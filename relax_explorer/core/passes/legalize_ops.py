@@ -60,9 +60,7 @@ def legalize_ops(
     compared then, and memory that may be overwritten is copied.
     """
     _check_names(skip)
-    if "closures" not in at.shared:
-        at.shared["closures"] = True
-        _say_closures(at)
+    at.once("closures", lambda: _say_closures(at))
     return lower_operators(fn, at, lambda name: name not in skip and name.removeprefix("relax.") not in skip)
 
 
@@ -228,10 +226,7 @@ def _kernel_call(call: e.Call, at: PassSite, build: BlockBuilder) -> e.Call:
     """The call_tir for `call`. Its PrimFunc is added to the module, or shared with an equal call."""
     infos = [UNREPORTED.info(arg) for arg in call.args]
     exact = "legalized", legalize.exact_key(call, infos)
-    known = at.shared.get(exact)
-    if known is None:
-        known = at.shared[exact] = _kernel(call, infos, at)
-    kernel, scalars, out = known
+    kernel, scalars, out = at.once(exact, lambda: _kernel(call, infos, at))
     return build.call_tir(kernel, (*legalize.flat_operands(call), *scalars), out, call.struct_info)
 
 
@@ -243,11 +238,12 @@ def _kernel(
     scalars = lowered.args[len(legalize.flat_operands(call)) :]
     key = legalize.key(call, infos)
     op: type[Op] = key[0]
-    kernel = at.shared.get(("legalized", key))
-    if kernel is None:
+
+    def make() -> e.GlobalVar:
         fn, name = lowered.prim_func, op.kernel_name()
         if at.as_tvm:
             name, pattern = kernel_name(op, call), kernel_pattern(call, op.name)
             fn = fn if pattern is None else replace(fn, attrs=fn.attrs.having(op_pattern=int(pattern)))
-        kernel = at.shared["legalized", key] = at.editor.add(name, fn)
-    return kernel, scalars, lowered.out
+        return at.editor.add(name, fn)
+
+    return at.once(("legalized", key), make), scalars, lowered.out

@@ -124,10 +124,7 @@ def _reshaping(callee: e.Expr, at: PassSite) -> PrimFunc | None:
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if not isinstance(kernel, PrimFunc):
         return None
-    key = "is a reshape", kernel
-    if key not in at.shared:
-        at.shared[key] = is_reshape(kernel)
-    return kernel if at.shared[key] else None
+    return kernel if at.once(("is a reshape", kernel), lambda: is_reshape(kernel)) else None
 
 
 def _has_lengths(operand: e.Expr, lengths: tuple[e.Expr, ...], kernel: PrimFunc) -> bool:

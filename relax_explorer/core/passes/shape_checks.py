@@ -462,16 +462,12 @@ class _Lengths:
         """An operand or the value of a binding. Nested sequences are places of their own."""
         if type(expr) is e.ShapeExpr:
             values = self.dims(expr.values)
-            return (
-                expr if values is expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)
-            )
+            info: s.StructInfo = s.ShapeStructInfo(values)
+            return expr if values is expr.values else e.ShapeExpr(values, info, expr.span)
         if type(expr) is e.PrimValue:
             value = self.length(expr.value)
-            return (
-                expr
-                if value is expr.value
-                else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
-            )
+            info = s.PrimStructInfo(value.dtype, value)
+            return expr if value is expr.value else e.PrimValue(value, info, expr.span)
         new = map_operands(expr, self.expr)
         if isinstance(new, e.Call):
             infos = tuple(map(self.info, new.sinfo_args))

@@ -94,9 +94,9 @@ class _Devices:
         if device is None:
             message = f"the module has no device {text} with the memory scope {scope}"
             help = "declare it by I.module_global_infos"
-            label = Label(value, "this hint", True)
+            labels = (Label(value, "this hint", True),)
             raise Failure(
-                Diagnostic(codes.BAD_ATTRIBUTE, message, (label,), help=help, origin="RealizeVDevice")
+                Diagnostic(codes.BAD_ATTRIBUTE, message, labels, help=help, origin="RealizeVDevice")
             )
         return _Hint(value.args[0], device)
 
@@ -173,9 +173,8 @@ def _device(info: s.StructInfo | None) -> VDevice | None:
     """The device of a tensor, or of the first one in a tuple."""
     while isinstance(info, s.TupleStructInfo) and info.fields:
         info = info.fields[0]
-    return (
-        info.vdevice if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice) else None
-    )
+    device = info.vdevice if isinstance(info, s.TensorStructInfo) else None
+    return device if isinstance(device, VDevice) else None
 
 
 def _spread(
@@ -203,17 +202,15 @@ class _Placed(Substitution):
 
     def signature(self, fn: e.Function) -> e.Function:
         """A function with placed parameters."""
-        params = []
+        new: dict[e.Var, e.Var] = {}
         for param in fn.params:
             device = self.places.get(param)
             info = param.struct_info if device is None else _on(param.struct_info, device)
-            new = param if info is param.struct_info else e.var_like(param, info)
-            if new is not param:
-                self.variables[param] = new
-            params.append(new)
-        if all(new is old for new, old in zip(params, fn.params, strict=True)):
-            return fn
-        return replace(fn, params=tuple(params), struct_info=None)
+            if info is not param.struct_info:
+                new[param] = e.var_like(param, info)
+        self.variables.update(new)
+        params = tuple([new.get(param, param) for param in fn.params])
+        return replace(fn, params=params, struct_info=None) if new else fn
 
     def call(self, call: e.Call) -> e.Expr:
         new = super().call(call)
@@ -225,12 +222,8 @@ class _Placed(Substitution):
 
 def _on(info: s.StructInfo | None, device: VDevice) -> s.StructInfo | None:
     """A StructInfo whose tensors without a device lie on this one."""
-    if isinstance(info, s.TensorStructInfo):
-        return (
-            info
-            if info.vdevice is not None
-            else s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
-        )
+    if isinstance(info, s.TensorStructInfo) and info.vdevice is None:
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
     if isinstance(info, s.TupleStructInfo):
         fields = tuple([_on(field, device) or field for field in info.fields])
         return info if fields == info.fields else s.TupleStructInfo(fields)
@@ -361,12 +354,7 @@ class _Moved(Substitution):
     def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
         """A StructInfo with the devices of its tensors moved."""
         if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice):
-            device = self.move(info.vdevice)
-            return (
-                info
-                if device == info.vdevice
-                else s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
-            )
+            return s.TensorStructInfo(info.shape, info.dtype, info.ndim, self.move(info.vdevice))
         if isinstance(info, s.TupleStructInfo):
             return s.TupleStructInfo(tuple([self.info(field) or field for field in info.fields]))
         return info
