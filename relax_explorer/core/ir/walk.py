@@ -32,10 +32,8 @@ _OPERANDS: dict[type, Callable[[Any], tuple[e.Expr, ...]]] = {
 
 def called(value: e.Expr) -> str:
     """The name of the operator, or of the function of the module, that a value calls; empty for other values."""
-    return value.op.name if type(value) is e.Call and type(value.op) in _NAMED else ""
-
-
-_NAMED = frozenset({e.OpRef, e.GlobalVar})
+    op = value.op if type(value) is e.Call else None
+    return op.name if type(op) is e.OpRef or type(op) is e.GlobalVar else ""
 
 
 def infos_of(exprs: Iterable[e.Expr]) -> tuple[s.StructInfo, ...]:

@@ -20,10 +20,16 @@ from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate import drop_uncalled, eliminate_dead_code
 from relax_explorer.core.passes.fusion_groups import is_kernel_call
-from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
 from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import at_calls, rewrite
-from relax_explorer.core.passes.unused_signatures import expand_tuple_arguments, remove_unused_parameters
+from relax_explorer.core.passes.unused_signatures import (
+    calls,
+    expand_tuple_arguments,
+    fits,
+    following,
+    remove_unused_parameters,
+    used_as_values,
+)
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     EXPLICIT_ALLOCATION,

@@ -16,8 +16,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Copy, fresh_dims
 from relax_explorer.core.ir.walk import bindings, defined_dims, infos_of
 from relax_explorer.core.passes.contract import PassSite, bad_option, module_pass, relax_function
-from relax_explorer.core.passes.derivatives import RULES
-from relax_explorer.core.passes.partials import NoGradient, Partials, add
+from relax_explorer.core.passes.derivatives import RULES, NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (

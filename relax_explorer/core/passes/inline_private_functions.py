@@ -31,11 +31,10 @@ from relax_explorer.core.ir.walk import (
     substitute_info,
 )
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
-from relax_explorer.core.passes.eliminate import drop_unread
-from relax_explorer.core.passes.liveness import killed
-from relax_explorer.core.passes.private_functions import canonical
+from relax_explorer.core.passes.eliminate import drop_unread, killed
 from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.unused_signatures import canonical
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 

@@ -20,8 +20,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import Kept, PassSite
-from relax_explorer.core.passes.eliminate import reached
-from relax_explorer.core.passes.liveness import Live
+from relax_explorer.core.passes.eliminate import Live, reached
 from relax_explorer.core.passes.same_lengths import known_lengths
 from relax_explorer.core.passes.tvm_kernels import FORMATS
 from relax_explorer.core.program.module import IRModule

@@ -1,4 +1,4 @@
-"""LegalizeOps: replace operators by calls of PrimFuncs."""
+"""Operators replaced by calls of PrimFuncs: all (LegalizeOps), or those that code of a library may compute (DispatchSampling, DispatchSortScan)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
-from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, function_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, function_pass, module_pass
+from relax_explorer.core.passes.readings import RARE_OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 from relax_explorer.core.passes.symbols import normalized_names
 from relax_explorer.core.passes.tvm_kernels import (
@@ -247,3 +248,40 @@ def _kernel(
         return at.editor.add(name, fn)
 
     return at.once(("legalized", key), make), scalars, lowered.out
+
+
+# -- dispatch kernels ------------------------------------------------------------------------------------------------
+# DispatchSampling and DispatchSortScan: operators that code of a library may compute.
+
+
+@module_pass(
+    "DispatchSampling",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
+def dispatch_sampling(module: IRModule, at: PassSite) -> IRModule:
+    """Lower `multinomial_from_uniform` to a kernel. TVM does so for GPUs, and leaves the operator to LegalizeOps on CPUs.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
+    return dispatched(module, at, {"relax.multinomial_from_uniform"})
+
+
+_OPERATORS = frozenset({"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod"})
+
+
+@module_pass(
+    "DispatchSortScan",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
+def dispatch_sort_scan(module: IRModule, at: PassSite) -> IRModule:
+    """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
+    return dispatched(module, at, _OPERATORS)

@@ -1,13 +1,14 @@
-"""Runs pipelines: warns about the order first, records the changes of each pass, and verifies its result if requested."""
+"""Runs pipelines: warns about the order first, records the changes of each pass, and verifies its result if requested; and tries passes."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE, HISTORY, recorded
@@ -493,3 +494,41 @@ def normalized(module: IRModule) -> tuple[IRModule, list[Diagnostic]]:
     """The module in normal form, as passes require, and the diagnostics of inference."""
     new, report = normalize_with(module)
     return new, report.sorted()
+
+
+# -- speculation -----------------------------------------------------------------------------------------------------
+# Which passes would change a module: each runs on it, and the result is thrown away.
+
+
+class Verdict(NamedTuple):
+    """The outcome of a pass that was tried: `refusal` tells why it did not run."""
+
+    name: str
+    changes: bool
+    refusal: str = ""
+
+
+def verdict(module: IRModule, name: str) -> Verdict:
+    """Try a pass on a normalized module."""
+    try:
+        return Verdict(name, run_step(Step(registry.get(name)), module, False).changed)
+    except Failure as failure:
+        return Verdict(name, False, failure.diagnostics[0].message)
+
+
+def verdicts(
+    module: IRModule, names: Iterable[str] | None = None, executor: Executor | None = None
+) -> Iterator[Verdict]:
+    """Try passes (by default all), in the order of `names`. Closing the iterator cancels those that have not begun."""
+    chosen = list(registry.names() if names is None else names)
+    if executor is None:
+        for name in chosen:
+            yield verdict(module, name)
+        return
+    futures = [executor.submit(verdict, module, name) for name in chosen]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()

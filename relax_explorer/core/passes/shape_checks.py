@@ -28,12 +28,12 @@ from relax_explorer.core.ir.walk import (
     sequences,
     with_blocks,
 )
-from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
 from relax_explorer.core.passes.contract import Kept, PassSite, check_choice, function_pass, module_pass
 from relax_explorer.core.passes.readings import CASTS, CHECKS
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
+from relax_explorer.core.passes.run_time_checks import without_proved
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions

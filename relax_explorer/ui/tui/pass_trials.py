@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from relax_explorer.core import passes as registry
-from relax_explorer.core.passes.pipeline import Step
-from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.passes.pipeline import Step, Verdict
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.jobs import Job, Jobs

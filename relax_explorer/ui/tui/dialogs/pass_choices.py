@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from relax_explorer.core import passes as registry
-from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.passes.pipeline import Verdict
 from relax_explorer.core.phases.module_properties import Property
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible

@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.passes.pipeline import Verdict
 from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.pass_files import with_files
