@@ -254,7 +254,9 @@ def _allocated(storage: Storage, like: e.Expr) -> e.Call:
 def rewrite_cuda_graph(fn: e.Function, at: PassSite) -> e.Function:
     """Change nothing: TVM captures CUDA graphs only if its setting `relax.backend.use_cuda_graph` is on.
 
-    The pass stands in pipelines so that the numbers of stages are those of TVM.
+    With it, TVM moves calls of kernels on static memory into functions that a GPU captures once and replays later, by
+    `vm.builtin.cuda_graph.run_or_capture`. It is off by default, and here always: no program runs on a GPU. So both results are
+    equal, and the pass stands in pipelines so that the numbers of stages are those of TVM.
     """
     return fn
 
