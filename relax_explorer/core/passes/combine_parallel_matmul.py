@@ -129,23 +129,13 @@ class _Combiner:
 
     @cached_property
     def facts(self) -> Facts:
-        """What the bindings read. Only groups that read something bound later ask for it."""
+        """The numbers of the bindings, and what they read. Only functions with groups ask for it."""
         return facts(self.fn)
 
     @cached_property
     def blocks(self) -> dict[e.Binding, e.BindingBlock]:
         """The block of each binding."""
         return {b: block for block in all_blocks(self.fn) for b in block.bindings}
-
-    @cached_property
-    def number(self) -> dict[e.Binding, int]:
-        """The numbers of the bindings, in text order."""
-        return {binding: number for number, binding in enumerate(self.bindings)}
-
-    @cached_property
-    def defs(self) -> dict[e.Expr | None, int]:
-        """The numbers of the bindings by their variables."""
-        return {binding.var: number for number, binding in enumerate(self.bindings)}
 
     def function(self) -> e.Function:
         """The function with common products."""
@@ -197,21 +187,20 @@ class _Combiner:
     def _needs_itself(self, group: list[_Branch]) -> bool:
         """True if a matrix or bias of a group depends on one of its results."""
         results = {branch.last.var for branch in group}
-        first = min(self.number[branch.last] for branch in group)
-        starts: list[e.Var] = [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
+        first = min(self.facts.number[branch.last] for branch in group)
 
         def read(var: e.Var) -> list[e.Var]:
-            number = self.defs.get(var, -1)
+            number = self.facts.defs.get(var, -1)
             return self.facts.operands[number] if number > first else []
 
-        needed = reachable(starts, read)
+        needed = reachable(_weights(group), read)
         return not results.isdisjoint(needed)
 
     def _combine(self, group: Sequence[_Branch]) -> None:
         """Emit the common product in front of the first result, and replace each result by its part."""
-        ordered = sorted(group, key=lambda branch: self.number[branch.last])
-        first = self.number[ordered[0].last]
-        self.are_late |= any(self.defs.get(part, -1) > first for b in group for part in (b.matrix, b.bias))
+        ordered = sorted(group, key=lambda branch: self.facts.number[branch.last])
+        first = self.facts.number[ordered[0].last]
+        self.are_late |= any(self.facts.defs.get(part, -1) > first for part in _weights(group))
         build = self.builder.restart(
             type(self.blocks[ordered[0].last]) is e.DataflowBlock, group[0].product.value
         )
@@ -262,6 +251,11 @@ class _Combiner:
                 if current.var is not None:
                     missing.discard(current.var)
                     stack += waiting.pop(current.var, [])[::-1]
+
+
+def _weights(group: Sequence[_Branch]) -> list[e.Var]:
+    """The variables that hold the matrices and biases of branches."""
+    return [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
 
 
 def _preference(branches: list[_Branch]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import all_blocks, contents, info_holders, operands
 from relax_explorer.core.ops.kit.decl import Fusion
@@ -119,27 +119,25 @@ class _Graph:
         return node
 
     def _binding(self, binding: e.Binding) -> None:
-        pattern, read = self._pattern(binding)
+        pattern = Fusion.OPAQUE if type(binding) is e.MatchCast else self._pattern(binding.value)
         key = binding.var if binding.var is not None else binding.value
+        read = variables(binding.value)
         node = self._add(key, pattern, binding)
         node.is_visible = type(binding.var) is not e.DataflowVar
-        for leaf in read:
-            known = self.of.get(leaf)
+        for var in read:
+            known = self.of.get(var)
             if known is not None and known is not node:
                 known.readers.append((node, pattern))
 
-    def _pattern(self, binding: e.Binding) -> tuple[Fusion, list[e.Expr]]:
-        """The pattern of a binding, and the leaves that it reads."""
-        value = binding.value
-        if type(binding) is e.MatchCast:
-            return Fusion.OPAQUE, [value]
+    def _pattern(self, value: e.Expr) -> Fusion:
+        """The pattern of the value of a binding."""
         if type(value) is e.TupleGetItem:
-            return Fusion.OPAQUE if value.tuple in self.weights else Fusion.INJECTIVE, [value.tuple]
-        if type(value) is e.Call and is_kernel_call(value):
-            return self._of_kernel(value.args[0]), _leaves(value.args[1])
-        if type(value) is e.Function:
-            return Fusion.OPAQUE, list(free_variables(value))
-        return Fusion.OPAQUE, _leaves(value)
+            return Fusion.OPAQUE if value.tuple in self.weights else Fusion.INJECTIVE
+        return (
+            self._of_kernel(value.args[0])
+            if type(value) is e.Call and is_kernel_call(value)
+            else Fusion.OPAQUE
+        )
 
     def _of_kernel(self, callee: e.Expr) -> Fusion:
         if not isinstance(callee, e.GlobalVar):
@@ -165,23 +163,6 @@ def is_kernel_call(value: e.Expr) -> bool:
 
 
 _KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
-
-
-def _leaves(value: e.Expr) -> list[e.Expr]:
-    if type(value) is e.Tuple and e.LEAVES.issuperset(map(type, value.fields)):
-        return list(value.fields)  # most often
-    if type(value) is e.Call and type(value.op) is e.OpRef and e.LEAVES.issuperset(map(type, value.args)):
-        return [value.op, *value.args]
-    found: list[e.Expr] = []
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        inner = operands(item)
-        if inner:
-            todo.extend(inner[::-1])
-        else:
-            found.append(item)
-    return found
 
 
 # -- post-dominators -------------------------------------------------------------------------------------------------------
