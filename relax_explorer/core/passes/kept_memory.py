@@ -59,7 +59,7 @@ def _of_function(fn: e.Function) -> list[Loss]:
 
     def enter(later: Later, binding: e.Binding) -> list[tuple[e.SeqExpr, Later]]:
         is_branch = type(binding.value) is e.If  # nobody knows what is read behind a nested function
-        return [(seq, set(later) if is_branch else set()) for seq in sequences(binding.value)]
+        return [(seq, later if is_branch else set()) for seq in sequences(binding.value)]
 
     def join(later: Later, binding: e.Binding, ends: list[Later]) -> Later:
         """What one branch reads is read in front of the If, but not behind the other branch."""
@@ -68,7 +68,7 @@ def _of_function(fn: e.Function) -> list[Loss]:
         return later
 
     def result(later: Later, expr: e.Expr) -> Later:
-        return later | set(_memory([expr], values))
+        return later | set(_memory([expr], values))  # a new set: the other branch reads nothing of this one
 
     solve(Analysis(transfer, enter, join, result, backward=True), fn.body, set())
     return found
