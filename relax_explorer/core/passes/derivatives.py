@@ -17,7 +17,7 @@ from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.phases import machine_calls as m
 
 # -- partials --------------------------------------------------------------------------------------------------------
-# The context of a partial derivative: builds expressions for the rules in `derivatives.py` and `derivatives_nn.py`.
+# The context of a partial derivative: builds expressions for the rules.
 #
 # A rule gets the call, the variable of its result and the adjoint of the result. It returns the increments of the
 # adjoints of the operands in order, None for an operand without a gradient. It raises NoGradient for a call that it

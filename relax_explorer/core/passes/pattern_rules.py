@@ -1,4 +1,11 @@
-"""Rewrites values by named rules, and cleans up behind them."""
+"""Rewrites values by named rules, and cleans up behind them. Each rule has a pattern, and a function from its match to the new value.
+
+    MERGE = Rule("merge reshapes", read_pattern("reshape(reshape(x, _), _)"), lambda found: …)
+    return apply_rules(fn, at, [MERGE])
+
+As in TVM, a pattern looks through the variables of one block, and the function is cleaned up: copies, common subexpressions and
+unread bindings go.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +43,6 @@ from relax_explorer.core.passes.rewrite import Rule as WalkRule
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
 from relax_explorer.core.patterns.matches import Root, Test, is_likely, root_of, tests
 from relax_explorer.core.patterns.pattern import Pattern
-
-# -- cleaning --------------------------------------------------------------------------------------------------------
-# The cleaning behind rules: copies, common subexpressions and unread bindings go.
-
 
 # -- forgotten lengths -----------------------------------------------------------------------------------------------
 # Results of branches without their lengths, as some passes of TVM leave them in the profile `tvm`.
@@ -148,6 +151,7 @@ def _known_lengths(fn: e.Function) -> dict[e.Var, Dims]:
 
 
 # -- cleaning --------------------------------------------------------------------------------------------------------
+# The cleaning behind rules: copies, common subexpressions and unread bindings go.
 
 
 def cleaned(fn: e.Function, at: PassSite) -> e.Function:
@@ -247,13 +251,6 @@ def _results(value: e.Expr) -> list[s.StructInfo | None]:
 
 
 # -- pattern rules ---------------------------------------------------------------------------------------------------
-# Rewrites values by named rules. Each rule has a pattern, and a function from its match to the new value.
-#
-#     MERGE = Rule("merge reshapes", read_pattern("reshape(reshape(x, _), _)"), lambda found: …)
-#     return apply_rules(fn, at, [MERGE])
-#
-# As in TVM, a pattern looks through the variables of one block, and the function is cleaned up: copies, common
-# subexpressions and unread bindings go.
 
 
 MOST_ROUNDS = 100  # a rule that undoes another would not end
