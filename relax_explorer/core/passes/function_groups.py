@@ -14,9 +14,9 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution, fresh_dims
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
+from relax_explorer.core.ir.walk import all_dims, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths, untold_lengths
 from relax_explorer.core.phases import machine_calls as m
 
 
@@ -240,9 +240,7 @@ class _FunctionOfGroup:
         infos = [param.struct_info or s.OBJECT for param in params.values()]
         inner = [info for binding in bindings for info in _infos(binding)]
         dims = dict.fromkeys(dim for info in (*infos, *inner) for dim in all_dims(info))
-        known = {dim for info in infos for dim in defined_dims(info)}
-        unknown = [dim for dim in dims if dim not in known]
-        self.lengths = tuple(unknown[::-1])  # the order that TVM gives mostly
+        self.lengths = untold_lengths(infos, inner)
         whole = list(params.values())
         if self.lengths:  # no other parameter tells them
             whole.append(e.Var("tir_vars", s.ShapeStructInfo(self.lengths)))

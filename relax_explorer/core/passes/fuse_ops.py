@@ -18,12 +18,12 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution, fresh_dims
-from relax_explorer.core.ir.walk import all_dims, defined_dims, infos_of, merged_blocks
+from relax_explorer.core.ir.walk import all_dims, infos_of, merged_blocks, stated_infos
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.passes.contract import PassSite, function_pass, module_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups, has_none
 from relax_explorer.core.passes.readings import DATAFLOW
-from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths, untold_lengths
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     CANONICAL_BINDINGS,
@@ -217,17 +217,17 @@ class _Group:
     @cached_property
     def lengths(self) -> tuple[p.PrimVar, ...]:
         """Shape variables of the group that its parameters do not tell. If there are any, they are the last parameter."""
-        infos = dict.fromkeys([info for *_, info in self.inputs])
-        told = {dim for info in infos for dim in defined_dims(info)}
-        used = dict.fromkeys(dim for info in infos for dim in all_dims(info))
-        used.update(dict.fromkeys(self.dims))
-        return tuple([dim for dim in used if dim not in told])[::-1]  # the order that TVM gives mostly
+        return untold_lengths(dict.fromkeys([info for *_, info in self.inputs]), self.infos)
 
     @cached_property
     def dims(self) -> dict[p.PrimVar, None]:
         """The shape variables in the StructInfo of the bindings, in order."""
-        infos = [binding.var.struct_info for binding in self.bindings if binding.var is not None]
-        return dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
+        return dict.fromkeys(dim for info in self.infos for dim in all_dims(info))
+
+    @cached_property
+    def infos(self) -> list[s.StructInfo]:
+        """The StructInfo of the bindings, each once."""
+        return list(dict.fromkeys([info for binding in self.bindings for info in stated_infos(binding)]))
 
     def body(self) -> e.Function:
         """The function that computes the group, with shape variables of the function around it, and without StructInfo."""

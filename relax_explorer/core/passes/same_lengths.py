@@ -193,6 +193,14 @@ def length_binders(params: Sequence[e.Var], bindings: Iterable[e.Binding]) -> di
     return found
 
 
+def untold_lengths(params: Iterable[s.StructInfo], inside: Iterable[s.StructInfo]) -> tuple[p.PrimVar, ...]:
+    """The shape variables in parameters and inside of a function that no parameter tells: they become one, in the order that TVM gives mostly."""
+    infos = [*params]
+    told = {dim for info in infos for dim in defined_dims(info)}
+    used = dict.fromkeys(dim for info in (*infos, *inside) for dim in all_dims(info))
+    return tuple([dim for dim in used if dim not in told])[::-1]
+
+
 def mentioned_lengths(binding: e.Binding) -> list[p.PrimVar]:
     """The shape variables in the StructInfo of a binding, of its value and of all operands."""
     infos = stated_infos(binding)
