@@ -22,7 +22,6 @@ from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
     all_blocks,
     contents,
-    dataflow_blocks,
     info_holders,
     map_sequences,
     merged_blocks,
@@ -182,18 +181,22 @@ class Blocks:
     """The dataflow blocks of a function: their outputs, and on demand the block of each binding."""
 
     def __init__(self, fn: e.Function) -> None:
-        self.fn = fn
+        self.outputs: dict[e.Var, e.Binding] = {}
         self._facts: Facts | None = None
-        graphs = list(dataflow_blocks(fn))
-        self.outputs: dict[e.Var, e.Binding] = {
-            binding.var: binding
-            for block in graphs
-            for binding in block.bindings
-            if type(binding.var) is e.Var
-        }
-        self.has_casts = any([type(b) is e.MatchCast for block in graphs for b in block.bindings])
-        # True if one block has all bindings.
-        self._is_single = len(fn.body.blocks) == 1 and WITH_BLOCKS.isdisjoint(contents(fn).values)
+        self.fn = fn
+        self.has_casts = False  # True if a dataflow block has a match_cast
+        self._is_single = len(fn.body.blocks) == 1  # True if one block has all bindings
+        todo = list(fn.body.blocks)
+        while todo:
+            block = todo.pop()
+            is_dataflow = type(block) is e.DataflowBlock
+            for binding in block.bindings:
+                if is_dataflow and type(binding.var) is e.Var:
+                    self.outputs[binding.var] = binding
+                self.has_casts |= is_dataflow and type(binding) is e.MatchCast
+                if type(binding.value) in WITH_BLOCKS:
+                    self._is_single = False
+                    todo += [inner for seq in sequences(binding.value) for inner in seq.blocks]
 
     @cached_property
     def home(self) -> dict[e.Binding, e.BindingBlock]:

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import all_blocks, contents, info_holders, operands
+from relax_explorer.core.ir.walk import all_blocks, contents, dataflow_blocks, info_holders, operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.passes import composites
 from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, module_pass
@@ -363,15 +363,12 @@ class _Matches:
         self.grouping: dict[e.Binding, Group] = {}
         self.places: dict[e.Expr, _Place] = {}  # of the variables so far
         wanted = roots(pattern.pattern)
-        for block in all_blocks(fn):
+        for block in all_blocks(fn) if self.everywhere else dataflow_blocks(fn):
             for binding in block.bindings:
                 if binding.var is None:
                     continue
                 self.places[binding.var] = _Place(len(self.places), block, binding)
-                may_end = self.everywhere or type(block) is e.DataflowBlock
-                if not may_end or type(binding.value) is not e.Call:
-                    continue
-                if wanted is None or root_of(binding.value) in wanted:
+                if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
                     found = match(pattern.pattern, binding.var, self.values)
                     if found is not None and pattern.check(found):
                         self._take(binding.var, block, found)
