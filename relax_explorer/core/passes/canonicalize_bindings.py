@@ -71,9 +71,8 @@ def cast_branches(fn: e.Function, at: PassSite) -> e.Function:
 def cast_branch(seq: e.SeqExpr, info: s.StructInfo, names: FreshNames, hint: str) -> e.SeqExpr:
     """The branch with the cast behind its last binding. The same object if its result has this StructInfo."""
     have = seq.body.struct_info
-    if (
-        have is None or alike(info, s.without_values(have)) or alike(info, have) or info_holders(have)
-    ):  # a variable with the shape ends with its branch
+    # A variable with the shape ends with its branch.
+    if have is None or alike(info, s.without_values(have)) or alike(info, have) or info_holders(have):
         return seq
     info = renewed(info)  # its wildcards are those of this value
     var = e.Var(names(hint), info)
@@ -353,9 +352,8 @@ class _Copies:
         self.bound: set[e.Expr] = set()  # those of them that were bound to variables, not written in tuples
         self.inlined: set[e.Var] = set()  # the variables of these constants
         self.home: dict[e.Var, e.BindingBlock | None] = {}  # the blocks of dataflow variables
-        self.promoted: dict[
-            e.Var, e.Var
-        ] = {}  # those that are read outside now, with the outputs that they become
+        # Those that are read outside now, with the outputs that they become.
+        self.promoted: dict[e.Var, e.Var] = {}
 
     @cached_property
     def memory(self) -> Aliases:

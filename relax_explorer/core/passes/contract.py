@@ -67,9 +67,8 @@ class PassSite:
     changes: frozenset[Kept] = frozenset()  # what the pass may change with its options
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
     claims: list[Diagnostic] = field(default_factory=list)  # errors of inference in the result
-    waived: set[Property] = field(
-        default_factory=set
-    )  # properties that this run does not establish; its report or options tell why
+    # Properties that this run does not establish; its report or options tell why.
+    waived: set[Property] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.editor = ModuleEditor(self.module)
@@ -158,18 +157,20 @@ def _described(annotation: str) -> tuple[str, str]:
     return annotation, ""
 
 
+# Of every pass with `has_profiles`.
 _PROFILE = Option(
     "profile",
     "str",
     '"spec" keeps what the specification asks for, "tvm" gives TVM\'s result with its losses',
     "spec",
-)  # of every pass with `has_profiles`
+)
+# Of every pass that `rebuilds`.
 _REBUILDING = Option(
     "profile",
     "str",
     f"{_PROFILE.doc}; functions then promise what their bodies have, and annotations no more than their values",
     "spec",
-)  # of every pass that `rebuilds`
+)
 
 
 @dataclass(frozen=True)
@@ -182,21 +183,17 @@ class Pass:
     requires: tuple[Property, ...] = ()
     establishes: tuple[Property, ...] = ()
     invalidates: tuple[Property, ...] = ()
-    needs: tuple[
-        Property, ...
-    ] = ()  # requirements without which it refuses to run: its result would be wrong
+    # Requirements without which it refuses to run: its result would be wrong.
+    needs: tuple[Property, ...] = ()
     reads: tuple[Reading, ...] = ()  # without each of these it finds nothing
-    only_with: tuple[
-        Reading, ...
-    ] = ()  # functions without all of these it does not visit, if no option is set
+    # Functions without all of these it does not visit, if no option is set.
+    only_with: tuple[Reading, ...] = ()
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
     rebuilds: bool = False  # True if TVM makes every function with bindings anew (`rebuilt_functions.py`)
-    kept_with: Mapping[str, Property] = field(
-        default_factory=dict
-    )  # of `invalidates`, what stays with an option
-    changes: Mapping[Kept, str] = field(
-        default_factory=dict
-    )  # what it need not keep, with the option that asks for that
+    # Of `invalidates`, what stays with an option.
+    kept_with: Mapping[str, Property] = field(default_factory=dict)
+    # What it need not keep, with the option that asks for that.
+    changes: Mapping[Kept, str] = field(default_factory=dict)
     keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     example: str = ""  # a program that it changes; `examples.md` has those of our passes
 
@@ -328,9 +325,8 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
     known = site.recorded.derived
     if module is site.module:
         return module
-    if (
-        known is not None and known.having(module.functions) is known
-    ):  # the last part of the pass was looked at
+    # The last part of the pass was looked at.
+    if known is not None and known.having(module.functions) is known:
         alike = replace(known, attrs=module.attrs, global_infos=module.global_infos)
         if alike is known:
             return known

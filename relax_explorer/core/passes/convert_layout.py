@@ -112,9 +112,8 @@ class _Converter(DataflowForms):
         self.layouts: dict[e.Var, Form] = {}  # of the variables that hold other forms
         self.plans: dict[tuple[object, ...], Plan | None] = {}
         self.result: Form = None  # the layout of the present value
-        self.reduced: set[e.Var] = (
-            set()
-        )  # scalars whose layout is not that of the program; in the profile `tvm` only
+        # Scalars whose layout is not that of the program; in the profile `tvm` only.
+        self.reduced: set[e.Var] = set()
 
     def value(self, binding: e.Binding) -> e.Expr:
         """The value of a binding. The layout of a dataflow variable is noted."""

@@ -185,9 +185,8 @@ class _FunctionOfGroup:
         self.group, self.outputs, self.lift_constants = group, outputs, lift_constants
         self.args: list[e.Expr] = []
         self.lengths: tuple[p.PrimVar, ...] = ()  # the last operand, if there are any
-        self._slots: dict[
-            object, int
-        ] = {}  # numbers of the results of the group and of what comes from outside
+        # Numbers of the results of the group and of what comes from outside.
+        self._slots: dict[object, int] = {}
         self._parts: list[object] = []
         for binding in group.bindings:
             self._note(binding)

@@ -151,12 +151,10 @@ class _Group:
 
     bindings: list[e.Binding]
     names: FreshNames
-    inputs: list[tuple[object, str, e.Expr, s.StructInfo]] = field(
-        default_factory=list
-    )  # what each parameter stands for, its name, the argument, and its StructInfo
-    fields: list[e.Binding] = field(
-        default_factory=list
-    )  # fields of tuples from outside, read in front of the call
+    # What each parameter stands for, its name, the argument, and its StructInfo.
+    inputs: list[tuple[object, str, e.Expr, s.StructInfo]] = field(default_factory=list)
+    # Fields of tuples from outside, read in front of the call.
+    fields: list[e.Binding] = field(default_factory=list)
     name: str = "fused"
     slots: dict[object, int] = field(default_factory=dict)  # numbers of the variables of the new function
     parts: list[object] = field(default_factory=list)  # equal for groups with equal functions

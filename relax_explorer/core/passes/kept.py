@@ -438,9 +438,8 @@ def resigned(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss
         if not fn.is_private and Kept.SIGNATURES not in site.changes:
             yield from _other_params(name, fn, new)
         yield from _lost_attributes(name, fn, new)
-        if (
-            _contradicts(new) and not _contradicts(fn) and Kept.RESULTS not in site.changes
-        ):  # lengths that options give may
+        # Lengths that options give may contradict it.
+        if _contradicts(new) and not _contradicts(fn) and Kept.RESULTS not in site.changes:
             yield Loss(
                 new.body,
                 f"{name} returns {new.body.struct_info}, its annotation says {new.ret_struct_info}",

@@ -69,9 +69,8 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
         if any(type(binding.value) is e.Function for binding in bindings(fn))
     }
     affected = nesting | _calling_makers(module, nesting)
-    at.shared["moved"] = moved = dict[
-        e.Binding, e.Binding
-    ]()  # those that a new function holds anew, each once
+    # Those that a new function holds anew, each once.
+    at.shared["moved"] = moved = dict[e.Binding, e.Binding]()
     for name, fn in module.relax_functions.items():
         if name in affected:
             at.editor.replace(name, _Lifter(at, name, fn).function(fn))
@@ -153,18 +152,16 @@ class _Lifter:
     def __init__(self, at: PassSite, name: str, fn: e.Function) -> None:
         self.at, self.name, self.fn = at, name, fn
         self.names = FreshNames.of(fn)
-        self.closures: dict[
-            e.Expr, s.StructInfo
-        ] = {}  # objects that hold closures now, with the StructInfo of these
+        # Objects that hold closures now, with the StructInfo of these.
+        self.closures: dict[e.Expr, s.StructInfo] = {}
         self.tuples: set[e.Expr] = set()  # tuples with closures
         self.open: set[e.Expr] = set()  # other tuples that may have closures
         self.impure: set[e.Expr] = set()  # those whose functions have effects
         self.scopes = _Scopes()
         self.scopes.add(fn, None)
         self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
-        self.vague: set[str] = (
-            set()
-        )  # the new functions that say less of their results than the nested ones did
+        # The new functions that say less of their results than the nested ones did.
+        self.vague: set[str] = set()
         for binding in bindings(fn):
             if type(binding.value) is e.Function:
                 self.unchanged.add(binding.value)

@@ -190,9 +190,8 @@ def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e
         return expanded
     if not build.is_dataflow and not at.as_tvm:
         _check_lengths(build, op, call)
-    is_split = (
-        at.as_tvm and op.name == "relax.index_tensor"
-    )  # TVM takes the fields of a tuple that is written there, too
+    # TVM takes the fields of a tuple that is written there, too.
+    is_split = at.as_tvm and op.name == "relax.index_tensor"
     args = tuple([_literal(build, arg, is_split) for arg in call.args])
     return _kernel_call(replace(call, args=args) if build.bindings else call, at, build)
 

@@ -169,9 +169,8 @@ def _cleaned(fn: e.Function, at: PassSite) -> e.Function:
 
     Dropping bindings makes no others common, except for functions and Ifs: the next search waits until copies are gone.
     """
-    results: dict[
-        Callable[..., e.Function], e.Function
-    ] = {}  # of each pass: it leaves its own result as it is
+    # Of each pass: it leaves its own result as it is.
+    results: dict[Callable[..., e.Function], e.Function] = {}
     passes = (
         canonicalize_bindings.canonicalize_bindings.run,
         eliminate.eliminate_common_subexpr.run,

@@ -51,9 +51,8 @@ class Rewriter:
         self._changed: dict[e.Var, e.Binding | None] = {}
         self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
         self._here: set[e.Var] = set()  # variables that are not renamed in nested functions
-        self._old: dict[
-            e.Var, e.Var
-        ] = {}  # variables of the function by those that replace them with new StructInfo
+        # Variables of the function by those that replace them with new StructInfo.
+        self._old: dict[e.Var, e.Var] = {}
 
     def front_of(self, binding: e.Binding) -> BlockBuilder:
         """A builder for bindings in front of `binding`. They get the same kind of block and the same span."""

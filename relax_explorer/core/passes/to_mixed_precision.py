@@ -359,9 +359,8 @@ class _Uses:
     in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
     otherwise: set[e.Var] = field(default_factory=set)
     outside: set[e.Var] = field(default_factory=set)  # read outside of dataflow blocks
-    policies: dict[e.Expr, frozenset[str] | None] = field(
-        default_factory=dict
-    )  # of values in dataflow blocks
+    # Of values in dataflow blocks.
+    policies: dict[e.Expr, frozenset[str] | None] = field(default_factory=dict)
 
     def only_half(self, var: e.Var) -> bool:
         """True if every reader needs float16."""

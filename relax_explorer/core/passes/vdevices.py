@@ -368,9 +368,8 @@ class _Moved(Substitution):
             moved = str(self.move(VDevice.read(to)))
             new = new if moved == to else replace(new, attrs=new.attrs.having(dst_vdevice=moved))
         infos = tuple([self.info(info) or info for info in new.sinfo_args])
-        return (
-            new if infos == new.sinfo_args else replace(new, sinfo_args=infos)
-        )  # the rest is inferred again
+        # The rest is inferred again.
+        return new if infos == new.sinfo_args else replace(new, sinfo_args=infos)
 
     def _match_cast(self, binding: e.MatchCast) -> e.Binding:
         new = super()._match_cast(binding)
