@@ -11,7 +11,7 @@ from operator import is_
 
 from relax_explorer.core.arith.prove import Answer, shapes_equal
 from relax_explorer.core.build.block_builder import BlockBuilder
-from relax_explorer.core.check.aliases import Aliases, aliases
+from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -118,11 +118,6 @@ class _Combiner:
         self.levels = self._levels()
 
     @cached_property
-    def memory(self) -> Aliases:
-        """The aliases of the function."""
-        return aliases(self.at.module, self.at.function, self.fn)
-
-    @cached_property
     def builder(self) -> BlockBuilder:
         """A builder for common products."""
         return BlockBuilder(self.at.editor, within=self.fn)
@@ -170,12 +165,13 @@ class _Combiner:
             isinstance(m, e.Var) for m in matrices
         )
         blocks = {self.blocks[branch.last] for branch in branches}
+        memory = aliases(self.at.module, self.at.function, self.fn)
         read = (part for b in branches for part in (b.x, b.matrix, b.bias, b.product.var, b.last.var))
         if (
             not are_apart
             or not _are_apart(branches)
             or len(blocks) > 1
-            or any(self.memory.written(part) for part in read if part is not None)
+            or any(memory.written(part) for part in read if part is not None)
         ):
             return []
         by_rank: dict[int, list[_Branch]] = {}

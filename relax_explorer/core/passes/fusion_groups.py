@@ -133,11 +133,9 @@ class _Graph:
         """The pattern of the value of a binding."""
         if type(value) is e.TupleGetItem:
             return Fusion.OPAQUE if value.tuple in self.weights else Fusion.INJECTIVE
-        return (
-            self._of_kernel(value.args[0])
-            if type(value) is e.Call and is_kernel_call(value)
-            else Fusion.OPAQUE
-        )
+        if type(value) is not e.Call or not is_kernel_call(value):
+            return Fusion.OPAQUE
+        return self._of_kernel(value.args[0])
 
     def _of_kernel(self, callee: e.Expr) -> Fusion:
         if not isinstance(callee, e.GlobalVar):

@@ -344,11 +344,8 @@ def _alike(walk: Rewriter, cast: e.MatchCast, root: str) -> e.Var | None:
 
 def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck], is_gone: bool = True) -> None:
     """A note: what was checked, and what proves it."""
-    what = (
-        f"the check of {binding.var.name!r}"
-        if binding.var is not None and binding.var.name != "_"
-        else "a check"
-    )
+    name = "_" if binding.var is None else binding.var.name
+    what = "a check" if name == "_" else f"the check of {name!r}"
     because = list(dict.fromkeys(str(fact) for check in checks for fact in check.proof))
     demands = " and ".join(check.text for check in checks) or "its type tells it"
     text = f"{what} {'is gone' if is_gone else 'compares less'}, for it can't fail: {demands}" + (

@@ -154,11 +154,9 @@ def _read(value: e.Expr) -> Iterable[e.Var]:
     """The variables that lie where the result lies."""
     if type(value) is e.Function:
         return ()
-    read = (
-        [value.condition, *[branch.body for branch in sequences(value)]]
-        if type(value) is e.If
-        else variables(value)
-    )
+    read: list[e.Expr] = [*variables(value)]
+    if type(value) is e.If:
+        read = [value.condition, *[branch.body for branch in sequences(value)]]
     return [var for var in read if isinstance(var, e.Var) and type(var.struct_info) is not s.FuncStructInfo]
 
 
