@@ -23,7 +23,7 @@ from relax_explorer.core.check.claimed_phase import ATTRIBUTE
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes.well_formedness import NARROW_ANNOTATION
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims
@@ -97,6 +97,11 @@ class PassSite:
 def bad_option(text: str, help: str, origin: str = "") -> Failure:
     """The failure of a pass with a wrong option."""
     return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin=origin))
+
+
+def failure_at(code: Code, text: str, place: object, remark: str, help: str, origin: str = "") -> Failure:
+    """The failure of a pass at a place of the program."""
+    return Failure(Diagnostic(code, text, (Label(place, remark, True),), help=help, origin=origin))
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dataflow import unneeded
@@ -15,7 +16,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Copy, fresh_dims
 from relax_explorer.core.ir.walk import bindings, defined_dims, infos_of
-from relax_explorer.core.passes.contract import PassSite, bad_option, module_pass, relax_function
+from relax_explorer.core.passes.contract import PassSite, bad_option, failure_at, module_pass, relax_function
 from relax_explorer.core.passes.derivatives import RULES, NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.phases import machine_calls as m
@@ -63,6 +64,9 @@ def gradient(
     return at.editor.done()
 
 
+_failure = partial(failure_at, origin="Gradient")
+
+
 def _number(fn: e.Function, name: str) -> int:
     names = [param.name for param in fn.params]
     if name not in names:
@@ -80,9 +84,9 @@ def _check_blocks(fn: e.Function) -> None:
     for block in fn.body.blocks:
         if type(block) is not e.DataflowBlock:
             text = "Gradient can't run here: it needs a function that is one dataflow block"
-            label = Label(block.bindings[0], "this binding is outside", True)
             help = "run ConvertToDataflow{min_size=1} first"
-            raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), help=help, origin="Gradient"))
+            outside = block.bindings[0]
+            raise _failure(codes.NEEDS_ANOTHER_PASS, text, outside, "this binding is outside", help)
 
 
 def _check_target(fn: e.Function, index: int) -> None:
@@ -94,12 +98,9 @@ def _check_target(fn: e.Function, index: int) -> None:
         raise bad_option(f"target_index is {index}", f"the function has {len(fields)} result{many}")
     target = fields[index]
     if not _is_float(target) or not isinstance(target, s.TensorStructInfo) or target.ndim != 0:
-        text, help = (
-            f"the result to differentiate is {target}",
-            "reduce it to a float scalar first, for instance by R.sum",
-        )
-        label = Label(fn.body.body, "the result", True)
-        raise Failure(Diagnostic(codes.NO_GRADIENT, text, (label,), help=help, origin="Gradient"))
+        text = f"the result to differentiate is {target}"
+        help = "reduce it to a float scalar first, for instance by R.sum"
+        raise _failure(codes.NO_GRADIENT, text, fn.body.body, "the result", help)
 
 
 def _is_float(info: s.StructInfo | None) -> bool:
@@ -191,10 +192,7 @@ class _Adjoint:
         except NoGradient as reason:
             text = f"the result depends on this call, which has no gradient: {reason}"
             help = "leave the call out, or mark its result with R.grad.no_grad"
-            label = Label(old, "this call", True)
-            raise Failure(
-                Diagnostic(codes.NO_GRADIENT, text, (label,), help=help, origin="Gradient")
-            ) from None
+            raise _failure(codes.NO_GRADIENT, text, old, "this call", help) from None
         for operand, increment in zip(value.args, increments, strict=True):
             if increment is not None:
                 self._increase(operand, increment)
@@ -240,9 +238,8 @@ class _Adjoint:
             return whole.fields[number]
         base = self._leaf(whole)
         info = base.struct_info
-        return e.TupleGetItem(
-            base, number, info.fields[number] if isinstance(info, s.TupleStructInfo) else None
-        )
+        field = info.fields[number] if isinstance(info, s.TupleStructInfo) else None
+        return e.TupleGetItem(base, number, field)
 
     def _leaf(self, value: e.Expr) -> e.Expr:
         """A value as an operand. It is emitted once."""

@@ -11,7 +11,6 @@ from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.check.matching import erase
 from relax_explorer.core.codes import operators as operator_codes
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -24,7 +23,7 @@ from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice
 from relax_explorer.core.ir.walk import called, contents, map_operands, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes.cast_checks import bound_dims
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, failure_at, function_pass
 from relax_explorer.core.passes.readings import LENGTHS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, at_calls, rewrite
 from relax_explorer.core.phases import machine_calls as m
@@ -134,10 +133,7 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
     if info.dtype is None:  # accepted in the profile tvm, and by passes that are applied without a check
         text = f"out_ty has {info}, and only a tensor of written dtype can be allocated"
         help = "state it: R.Tensor((…), dtype)"
-        labels = (Label(call, "", True),)
-        raise Failure(
-            Diagnostic(operator_codes.ARGUMENT_INFO, text, labels, help=help, origin="CallTIRRewrite")
-        )
+        raise failure_at(operator_codes.ARGUMENT_INFO, text, call, "", help, "CallTIRRewrite")
     device, scope = _place(info, at)
     args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
     value = m.operation("relax.builtin.alloc_tensor", args, info, call)

@@ -11,7 +11,6 @@ from typing import Annotated, NamedTuple
 from relax_explorer.core.check.call_graph import recursive
 from relax_explorer.core.check.normalize import normalize_again
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
@@ -21,7 +20,7 @@ from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice, device_of,
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, contents, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
-from relax_explorer.core.passes.contract import PassSite, bad_option, module_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, failure_at, module_pass
 from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
@@ -94,10 +93,7 @@ class _Devices:
         if device is None:
             message = f"the module has no device {text} with the memory scope {scope}"
             help = "declare it by I.module_global_infos"
-            labels = (Label(value, "this hint", True),)
-            raise Failure(
-                Diagnostic(codes.BAD_ATTRIBUTE, message, labels, help=help, origin="RealizeVDevice")
-            )
+            raise failure_at(codes.BAD_ATTRIBUTE, message, value, "this hint", help, "RealizeVDevice")
         return _Hint(value.args[0], device)
 
 
