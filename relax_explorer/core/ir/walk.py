@@ -368,6 +368,20 @@ def contents(fn: e.Function) -> Contents:
 _CONTENTS: PerNode[Contents] = PerNode()
 
 
+def functions_in(fn: e.Function) -> list[e.Function]:
+    """A function, and those nested in it, in text order."""
+    if e.Function not in contents(fn).values:
+        return [fn]
+    return [fn, *[b.value for b in bindings(fn) if type(b.value) is e.Function]]
+
+
+def casts_in(fn: e.Function) -> list[e.MatchCast]:
+    """The match_casts of a function, in text order."""
+    if e.MatchCast not in contents(fn).bindings:
+        return []
+    return [binding for binding in bindings(fn) if type(binding) is e.MatchCast]
+
+
 def _contents(fn: e.Function) -> Contents:
     kinds, values, callees = set[type](), set[type](), set[e.Expr]()
     hides_infos = False

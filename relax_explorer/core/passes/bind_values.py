@@ -33,6 +33,7 @@ from relax_explorer.core.ir.walk import (
     bindings,
     called,
     defined_dims,
+    functions_in,
     info_holders,
     merged_blocks,
     substitute_info,
@@ -258,8 +259,7 @@ def _errors(module: IRModule, as_tvm: bool) -> list[Diagnostic]:
 
 def _bound(fn: e.Function) -> set[p.PrimVar]:
     """The shape variables that a function and those in it bind. Those that a function type binds stay: it fits any length."""
-    inner = [binding.value for binding in bindings(fn) if type(binding.value) is e.Function]
-    return set().union(*map(bound_dims, (fn, *inner)))
+    return set().union(*map(bound_dims, functions_in(fn)))
 
 
 def shape_variables(fn: e.Function) -> Iterator[p.PrimVar]:

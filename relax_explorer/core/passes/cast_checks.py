@@ -10,7 +10,14 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dataflow import Analysis, solve
-from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, sequences, substitute_info
+from relax_explorer.core.ir.walk import (
+    all_dims,
+    casts_in,
+    defined_dims,
+    infos_of,
+    sequences,
+    substitute_info,
+)
 
 
 def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
@@ -34,9 +41,8 @@ def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
 
 def bound_dims(fn: e.Function) -> set[p.PrimVar]:
     """The shape variables that the parameters and match_casts of a function bind, match_casts in nested ones included."""
-    infos = [param.struct_info for param in fn.params]
-    infos += [binding.struct_info for binding in bindings(fn) if type(binding) is e.MatchCast]
-    return {dim for info in infos if info is not None for dim in defined_dims(info)}
+    infos = (*infos_of(fn.params), *[cast.struct_info for cast in casts_in(fn)])
+    return {dim for info in infos for dim in defined_dims(info)}
 
 
 def is_proven(

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Copy, fresh_dims
-from relax_explorer.core.ir.walk import bindings, defined_dims, infos_of
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, bad_option, failure_at, module_pass, relax_function
 from relax_explorer.core.passes.derivatives import RULES, NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
@@ -108,8 +108,7 @@ def _is_float(info: s.StructInfo | None) -> bool:
 
 
 def _copied(fn: e.Function) -> e.Function:
-    infos = [*infos_of(fn.params), *[b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]]
-    return Copy({}, fresh_dims({dim for info in infos for dim in defined_dims(info)})).function(fn)
+    return Copy({}, fresh_dims(bound_dims(fn))).function(fn)
 
 
 class _Adjoint:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
-from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
@@ -20,7 +20,6 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution, fresh_dims
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
-    bindings,
     called,
     contents,
     infos_of,
@@ -30,6 +29,7 @@ from relax_explorer.core.ir.walk import (
     sequences,
     substitute_info,
 )
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
 from relax_explorer.core.passes.eliminate import drop_unread, killed
 from relax_explorer.core.passes.readings import PRIVATE
@@ -140,10 +140,7 @@ class _Callee:
     def of(cls, fn: e.Function, private: Mapping[str, _Callee]) -> _Callee:
         """The callee for a function that calls some of these."""
         params = infos_of(fn.params)
-        has, casts = contents(fn), list[s.StructInfo]()
-        if e.MatchCast in has.bindings:
-            casts = [b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]
-        dims = frozenset([dim for info in (*params, *casts) for dim in defined_dims(info)])
+        has, dims = contents(fn), frozenset(bound_dims(fn))
         divides = any([type(block) is not e.DataflowBlock for block in fn.body.blocks])
         has_functions = e.Function in has.values
         calls = not private.keys().isdisjoint(mentioned(fn))

@@ -17,7 +17,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
+from relax_explorer.core.ir.walk import bindings, casts_in, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import Kept, PassSite
 from relax_explorer.core.passes.eliminate import Live, reached
@@ -139,9 +139,7 @@ class _Kept:
     @cached_property
     def checks(self) -> set[str]:
         """The names and the StructInfo of all match_casts of the new module."""
-        casts = [
-            b for fn in self.after.relax_functions.values() for b in bindings(fn) if type(b) is e.MatchCast
-        ]
+        casts = [cast for fn in self.after.relax_functions.values() for cast in casts_in(fn)]
         names = {b.var.name for b in casts if b.var is not None}
         return names | {str(b.struct_info) for b in casts}
 

@@ -22,6 +22,7 @@ from relax_explorer.core.ir.walk import (
     bindings,
     defined_dims,
     exprs,
+    functions_in,
     info_holders,
     infos_of,
     operands,
@@ -63,11 +64,7 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     is not passed: the function has a length of its own; a result that was said to be a function still is; and every closure is called by
     `invoke_pure_closure`.
     """
-    nesting = {
-        name
-        for name, fn in module.relax_functions.items()
-        if any(type(binding.value) is e.Function for binding in bindings(fn))
-    }
+    nesting = {name for name, fn in module.relax_functions.items() if len(functions_in(fn)) > 1}
     affected = nesting | _calling_makers(module, nesting)
     # Those that a new function holds anew, each once.
     at.shared["moved"] = moved = dict[e.Binding, e.Binding]()
@@ -159,12 +156,10 @@ class _Lifter:
         self.impure: set[e.Expr] = set()  # those whose functions have effects
         self.scopes = _Scopes()
         self.scopes.add(fn, None)
-        self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
+        # The nested functions in which the walk finds nothing to lift.
+        self.unchanged: set[e.Expr] = set(functions_in(fn)[1:])
         # The new functions that say less of their results than the nested ones did.
         self.vague: set[str] = set()
-        for binding in bindings(fn):
-            if type(binding.value) is e.Function:
-                self.unchanged.add(binding.value)
 
     @cached_property
     def facts(self) -> Facts:

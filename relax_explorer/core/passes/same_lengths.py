@@ -14,10 +14,12 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
     all_dims,
-    bindings,
+    casts_in,
     contents,
     defined_dims,
     exprs,
+    functions_in,
+    infos_of,
     operands,
     stated_infos,
 )
@@ -44,8 +46,8 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     if e.MatchCast not in contents(fn).bindings:
         return fn
     told: dict[p.PrimVar, p.PrimExpr] = {}
-    for cast in bindings(fn):
-        for dim, length in _told(cast).items() if type(cast) is e.MatchCast else ():
+    for cast in casts_in(fn):
+        for dim, length in _told(cast).items():
             told.setdefault(dim, length)
     scalars = {dim for x in exprs(fn) if type(x) is e.PrimValue for dim in p.free_vars(x.value)}
     new = _Equal(_without_contradictions(fn, told), scalars).function(fn)
@@ -118,7 +120,8 @@ def known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
     if e.MatchCast not in contents(fn).bindings:
         return {}
     lengths: dict[p.PrimVar, p.PrimExpr] = {}
-    others = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
+    params = [param for each in functions_in(fn) for param in each.params]
+    others = {dim for info in infos_of(params) for dim in defined_dims(info)}
     for cast, new in bound_by_casts(fn).items():
         pairs = _pairs(cast.struct_info, cast.value.struct_info)
         here = {dim: length for dim, length in pairs if length is not None}
@@ -135,23 +138,13 @@ def _without_contradictions(
 ) -> dict[p.PrimVar, p.PrimExpr]:
     """The lengths but for those of which a cast says that they are others. It stops the run, so they keep their names behind it."""
     wrong: set[p.PrimVar] = set()
-    for cast in bindings(fn):
-        if type(cast) is not e.MatchCast:
-            continue
+    for cast in casts_in(fn):
         for dim, length in _pairs(cast.struct_info, cast.value.struct_info):
-            if (
-                length is not None
-                and equal(substitute(dim, lengths), substitute(length, lengths)) is Answer.NO
-            ):
+            if length is None:
+                continue
+            if equal(substitute(dim, lengths), substitute(length, lengths)) is Answer.NO:
                 wrong.update(p.free_vars(dim, length))
     return {dim: length for dim, length in lengths.items() if dim not in wrong} if wrong else lengths
-
-
-def _params(fn: e.Function) -> Iterator[e.Var]:
-    yield from fn.params
-    for binding in bindings(fn):
-        if type(binding.value) is e.Function:
-            yield from binding.value.params
 
 
 def _pairs(cast: s.StructInfo, value: s.StructInfo | None) -> Iterator[tuple[p.PrimExpr, p.PrimExpr | None]]:

@@ -18,7 +18,7 @@ from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice, device_of, is_same_place
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, contents, map_blocks, map_sequences, sequences
+from relax_explorer.core.ir.walk import bindings, contents, functions_in, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, bad_option, failure_at, module_pass
 from relax_explorer.core.phases.module_properties import (
@@ -105,7 +105,7 @@ def _names_devices(fn: e.Function) -> bool:
     if _HINT in contents(fn).operators:
         return True
     infos = {b.annotation or b.var.struct_info for b in bindings(fn) if b.var is not None}
-    for each in (fn, *_nested(fn)):
+    for each in functions_in(fn):
         infos.update([each.ret_struct_info, *[param.struct_info for param in each.params]])
     return any(_device(info) is not None for info in infos)
 
@@ -115,7 +115,7 @@ def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
     known: dict[e.Var, VDevice] = {}
     near: dict[e.Var, list[e.Var]] = {}
     hinted: dict[e.Expr, VDevice] = {}
-    for each in (fn, *_nested(fn)):
+    for each in functions_in(fn):
         for param in each.params:
             _note(known, param, param.struct_info)
     for binding in bindings(fn):
@@ -132,7 +132,7 @@ def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
             for read in _read(value):
                 near.setdefault(var, []).append(read)
                 near.setdefault(read, []).append(var)
-    for each in (fn, *_nested(fn)):
+    for each in functions_in(fn):
         if isinstance(each.body.body, e.Var):
             _note(known, each.body.body, each.ret_struct_info)
     _spread(known, near, list(known))
@@ -140,10 +140,6 @@ def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
     known |= others
     _spread(known, near, others)
     return known
-
-
-def _nested(fn: e.Function) -> list[e.Function]:
-    return [binding.value for binding in bindings(fn) if type(binding.value) is e.Function]
 
 
 def _read(value: e.Expr) -> Iterable[e.Var]:
