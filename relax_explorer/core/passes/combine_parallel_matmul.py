@@ -124,13 +124,23 @@ class _Combiner:
 
     @cached_property
     def facts(self) -> Facts:
-        """The numbers of the bindings, and what they read. Only functions with groups ask for it."""
+        """What the bindings read. Only groups that read something bound later ask for it."""
         return facts(self.fn)
 
     @cached_property
     def blocks(self) -> dict[e.Binding, e.BindingBlock]:
         """The block of each binding."""
         return {b: block for block in all_blocks(self.fn) for b in block.bindings}
+
+    @cached_property
+    def number(self) -> dict[e.Binding, int]:
+        """The numbers of the bindings, in text order."""
+        return {binding: number for number, binding in enumerate(self.bindings)}
+
+    @cached_property
+    def defs(self) -> dict[e.Expr | None, int]:
+        """The numbers of the bindings by their variables."""
+        return {binding.var: number for number, binding in enumerate(self.bindings)}
 
     def function(self) -> e.Function:
         """The function with common products."""
@@ -183,10 +193,10 @@ class _Combiner:
     def _needs_itself(self, group: list[_Branch]) -> bool:
         """True if a matrix or bias of a group depends on one of its results."""
         results = {branch.last.var for branch in group}
-        first = min(self.facts.number[branch.last] for branch in group)
+        first = min(self.number[branch.last] for branch in group)
 
         def read(var: e.Var) -> list[e.Var]:
-            number = self.facts.defs.get(var, -1)
+            number = self.defs.get(var, -1)
             return self.facts.operands[number] if number > first else []
 
         needed = reachable(_weights(group), read)
@@ -194,9 +204,9 @@ class _Combiner:
 
     def _combine(self, group: Sequence[_Branch]) -> None:
         """Emit the common product in front of the first result, and replace each result by its part."""
-        ordered = sorted(group, key=lambda branch: self.facts.number[branch.last])
-        first = self.facts.number[ordered[0].last]
-        self.are_late |= any(self.facts.defs.get(part, -1) > first for part in _weights(group))
+        ordered = sorted(group, key=lambda branch: self.number[branch.last])
+        first = self.number[ordered[0].last]
+        self.are_late |= any(self.defs.get(part, -1) > first for part in _weights(group))
         build = self.builder.restart(
             type(self.blocks[ordered[0].last]) is e.DataflowBlock, group[0].product.value
         )
