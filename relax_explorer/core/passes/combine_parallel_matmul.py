@@ -40,7 +40,6 @@ ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn
 @function_pass(
     "CombineParallelMatmul",
     reads=[operators("matmul")],
-    only_with=[operators("matmul")],
     has_profiles=True,
     requires=[NORMAL_FORM],
 )
@@ -175,14 +174,11 @@ class _Combiner:
             isinstance(m, e.Var) for m in matrices
         )
         blocks = {self.blocks[branch.last] for branch in branches}
+        if not are_apart or not _are_apart(branches) or len(blocks) > 1:
+            return []
         memory = aliases(self.at.module, self.at.function, self.fn)
         read = (part for b in branches for part in (b.x, b.matrix, b.bias, b.product.var, b.last.var))
-        if (
-            not are_apart
-            or not _are_apart(branches)
-            or len(blocks) > 1
-            or any(memory.written(part) for part in read if part is not None)
-        ):
+        if any(memory.written(part) for part in read if part is not None):
             return []
         by_rank: dict[int, list[_Branch]] = {}
         for branch in branches:

@@ -88,7 +88,6 @@ _TVM_RULES = (RULES[0], Rule(RULES[1].name, RULES[1].pattern, _dropped_as_tvm))
     "RewriteDataflowReshape",
     has_profiles=True,
     reads=[DATAFLOW],
-    only_with=[DATAFLOW],
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
