@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import erase, lasting
@@ -355,6 +355,11 @@ class _Copies:
         # Those that are read outside now, with the outputs that they become.
         self.promoted: dict[e.Var, e.Var] = {}
 
+    @cached_property
+    def memory(self) -> Aliases:
+        """The aliases of the function. Only constants ask for them, and most functions bind none."""
+        return aliases(self.at.module, self.at.function, self.fn)
+
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding.var) is e.DataflowVar:
             self.home[binding.var] = walk.block
@@ -419,9 +424,7 @@ class _Copies:
 
     def _constant(self, walk: Rewriter, binding: e.Binding, var: e.Var, value: e.Expr) -> Answer:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
-        at = self.at
-        is_constant = type(value) is e.Constant and not at.as_tvm
-        if is_constant and aliases(at.module, at.function, self.fn).written(var):
+        if type(value) is e.Constant and not self.at.as_tvm and self.memory.written(var):
             return binding
         if binding.value in self.constants or value in self.bound:  # a copy of the variable of this constant
             walk.rename(var, value)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import cycle
 from operator import is_
 
-from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import erase
@@ -353,6 +353,11 @@ class _Rules:
         self.rules = rules
         self.tables: dict[e.BindingBlock | None, dict[e.Var, e.Expr]] = {}
 
+    @cached_property
+    def memory(self) -> Aliases:
+        """The aliases of the function. Only matches ask for them."""
+        return aliases(self.at.module, self.at.function, self.fn)
+
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         """The binding with its value rewritten, after the bindings that the new value needs."""
         value, values = binding.value, self.tables.setdefault(walk.block, {})
@@ -374,8 +379,7 @@ class _Rules:
         """The bindings that replace one after a rule; None if the rule does not apply."""
         if type(binding) is not e.VarBinding or found is None:
             return None
-        memory = aliases(self.at.module, self.at.function, self.fn)
-        if any(map(memory.written, found.operands.values())):
+        if any(map(self.memory.written, found.operands.values())):
             return None
         value = rule.rewrite(found)
         if value is None:
