@@ -19,7 +19,6 @@ NOT_YET = {
     "shapes/contract_text:read_sweet_type": "users read the types of their own primitives with it",
     "shapes/primitives:register_primitive": "users add what computes a primitive of theirs",
     "shapes/primitives:register_shape_rule": "users add the shape rule of a primitive of theirs",
-    "session/inputs:make_inputs": "library users who need the values without the note",
     "ir/types:checked_type": "the details pane will show the type beside the StructInfo",
 }
 

@@ -8,7 +8,7 @@ from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
 from tests.support.roundtrip import SAMPLES
@@ -57,7 +57,7 @@ def test_no_value_of_a_frame_is_left_out(name: str, pipeline: str) -> None:
     stage = len(session.stages) - 1
     fn = session.stages[0].module.functions["main"]
     assert isinstance(fn, e.Function)
-    debugger, seen = session.debug("main", make_inputs(fn, {}), stage), 0
+    debugger, seen = session.debug("main", generated_inputs(fn, {})[0], stage), 0
     while not debugger.done and debugger.position < 300:
         debugger.step()
         seen += agree(debugger)

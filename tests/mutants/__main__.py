@@ -32,7 +32,7 @@ ROOMS = tuple(TESTS)
 # The cases of `force_pure` notice the first one; the others are eight changes that an audit made without a failing test.
 SELF_TEST = (
     "check/purity.py:module\twithout `'force_pure'` in `FORCE_PURE`",
-    "passes/inline_private_functions.py:_Inliner._dims\twithout `{dim: p.PrimVar(dim.name, dim.dtype) for dim in others}` in ",
+    "passes/inline_private_functions.py:_Inliner._dims\twithout `fresh_dims(others)` in ",
     "exec/machine.py:Machine._make_closure\tshare `dict(frame.dims)`",
     "exec/match.py:_Matching._compare\tunknown is the other answer in `compatible(offered, accepted) is not YES`",
     "exec/match.py:_Matching._compare\tunknown is the other answer in `compatible(ret, want.ret) is not YES`",

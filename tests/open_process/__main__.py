@@ -8,7 +8,7 @@ import sys
 import time
 
 import relax_explorer as rxe
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 from relax_explorer.viz.lexer import highlight
 from tests.meaning.programs import Program
 from tests.meaning.trial import register
@@ -69,7 +69,7 @@ def use(number: int) -> bool:
     rxe.graph(module, name).terminal(80)
     rxe.structural_hash(module)
     try:
-        debugger = session.debug(name, make_inputs(module[name], {}))
+        debugger = session.debug(name, generated_inputs(module[name], {})[0])
         for _ in range(MOST_STEPS):
             if debugger.done:
                 return True

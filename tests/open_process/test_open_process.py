@@ -16,7 +16,7 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import InternTable, PerNode
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 
 SAMPLES = sorted(Path("samples").glob("*.py"))
 
@@ -47,7 +47,7 @@ def _used(sample: Path) -> list[object]:
     rxe.graph(first.module, first.entry).terminal(80)
     for stage in (first, last):
         rxe.structural_hash(stage.module)
-        debugger = session.debug(first.entry, make_inputs(main, {}), stage.number)
+        debugger = session.debug(first.entry, generated_inputs(main, {})[0], stage.number)
         with suppress(rxe.Failure):  # a stopped run is dropped as well
             while not debugger.done:
                 debugger.step()

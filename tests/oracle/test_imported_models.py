@@ -7,7 +7,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.phases.phases import phase
-from relax_explorer.core.session.inputs import free_lengths, make_inputs
+from relax_explorer.core.session.inputs import free_lengths, generated_inputs
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import imported
 
@@ -39,7 +39,7 @@ def test_models_and_what_we_build_of_them_compute_what_tvm_computes(oracle: Orac
         n: "randn:7" if "float" in info else "ones" for n, info in infos if info.startswith("R.Tensor")
     }
     lengths = {dim: 3 for dim in free_lengths(fn, sources, {})}
-    inputs = make_inputs(fn, sources, lengths)
+    inputs = generated_inputs(fn, sources, lengths)[0]
     theirs = flat(oracle.run(imported()[title], name, inputs).get())
     built = rxe.run_pipeline(module, "zero,default_build", phase_check="warn")
     assert phase(built) == "vm"

@@ -20,7 +20,7 @@ from relax_explorer.core.phases.module_properties import (
     Property,
     holding,
 )
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 from tests.support import op_examples, packed_functions
 from tests.support.op_examples import examples
 from tests.support.oracle import Applied, Oracle, Pass
@@ -130,7 +130,7 @@ def values(module: rxe.IRModule, given: rxe.IRModule, engine: str = "fused") -> 
     """The values that a run returns for inputs of the program, one after the other, or the code of the problem."""
     name = "main" if "main" in given.functions else next(iter(given.relax_functions))
     try:
-        return list(_flat(rxe.run(module, name, make_inputs(given[name], {}), engine=engine)))
+        return list(_flat(rxe.run(module, name, generated_inputs(given[name], {})[0], engine=engine)))
     except rxe.Failure as failure:
         return [failure.diagnostics[0].code.id]
 

@@ -9,7 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import has_facts
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import table
-from relax_explorer.core.passes.outputs import Blocks
+from relax_explorer.core.passes.canonicalize_bindings import Blocks
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.core.phases.module_properties import PROPERTIES
 from tests.support.ready_modules import ready

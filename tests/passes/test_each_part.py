@@ -14,12 +14,12 @@ from relax_explorer.core.ir.dtype import INT64, dtype
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import pipeline, tvm_kernels
 from relax_explorer.core.passes.bind_values import _constants
+from relax_explorer.core.passes.canonicalize_bindings import Blocks
+from relax_explorer.core.passes.fuse_ops import _adds_products
 from relax_explorer.core.passes.fused_kernel import _fits
 from relax_explorer.core.passes.kept import _is_better
 from relax_explorer.core.passes.kept_memory import _of_function
-from relax_explorer.core.passes.op_pattern import _adds_products
-from relax_explorer.core.passes.optimize_layout_transform import _undoes
-from relax_explorer.core.passes.outputs import Blocks
+from relax_explorer.core.passes.reshapes import _undoes
 from relax_explorer.core.passes.run_time_checks import ShapeHeap, _is_implied
 from relax_explorer.core.passes.to_mixed_precision import _Settled
 from relax_explorer.core.phases.module_properties import _innermost

@@ -38,9 +38,9 @@ def _looks(count: int, monkeypatch: pytest.MonkeyPatch) -> int:
     lines = [line for n in range(count) for line in (f"y{n} = R.exp(x)", f"z{n} = R.sin(y{n})")]
     outputs = [f"z{n}" for n in range(count)]
     module = _ready(f"{_block(lines, *outputs)}return ({', '.join(outputs)},)")
-    looked, defined_dims = list[object](), fuse_ops.defined_dims
+    looked, untold = list[object](), fuse_ops.untold_lengths
     with monkeypatch.context() as patch:
-        patch.setattr(fuse_ops, "defined_dims", lambda info: looked.append(info) or defined_dims(info))
+        patch.setattr(fuse_ops, "untold_lengths", lambda *infos: looked.append(infos) or untold(*infos))
         after = rxe.apply_pass(module, "FuseOps")
     assert [fn.attrs.get("Primitive") for fn in after.relax_functions.values()] == [True, None]
     assert after.script().count("R.shape([n])") == count

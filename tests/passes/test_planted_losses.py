@@ -339,6 +339,7 @@ PLACES = {
         f"e0 = R.exp(x)\nk = e0\n@R.function\ndef q(p: {V}) -> {V}:\n    f = {{k}}\n    s = R.add(f, e0)\n    return s\ng = q(x)\nreturn g", "f",
     ),
     "in a later branch": ("e0 = R.exp(x)\nf = {e0}\nif c:\n    g = R.add(f, e0)\n    r = g\nelse:\n    r = f\nreturn r", "f"),
+    "in a later second branch": ("e0 = R.exp(x)\nf = {e0}\nif c:\n    r = f\nelse:\n    g = R.add(f, e0)\n    r = g\nreturn r", "f"),
     "in a nested function": (
         f"@R.function\ndef q(p: {V}) -> {V}:\n    e0 = R.exp(p)\n    f = {{e0}}\n    s = R.add(f, e0)\n    return s\ng = q(x)\nreturn g", "f",
     ),

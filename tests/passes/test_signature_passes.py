@@ -45,14 +45,14 @@ def params(module: rxe.IRModule, name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", PASSES)
 def test_the_meaning_stays(name: str) -> None:
-    from relax_explorer.core.session.inputs import make_inputs
+    from relax_explorer.core.session.inputs import generated_inputs
 
     count = 0
     for title, text in programs().items():
         if not title.startswith("signatures: ") or any(word in text for word in ENDLESS):
             continue
         before = rxe.normalize(rxe.parse(text))
-        args = make_inputs(before["main"], {})
+        args = generated_inputs(before["main"], {})[0]
         for old, new in zip(
             _arrays(rxe.run(before, "main", args)),
             _arrays(rxe.run(after(before, name), "main", args)),

@@ -12,7 +12,7 @@ from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.facts import add_read, reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, contents
-from relax_explorer.core.passes.liveness import Live, unread_in_graphs
+from relax_explorer.core.passes.eliminate import Live, unread_in_graphs
 from tests.support.pass_material import pass_material
 from tests.support.roundtrip import function
 

@@ -12,7 +12,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.session.arrays import read_arrays
-from relax_explorer.core.session.inputs import from_file, generated_inputs, make_inputs
+from relax_explorer.core.session.inputs import from_file, generated_inputs
 
 
 def function(head: str) -> Function:
@@ -29,7 +29,7 @@ ONE, TEN = np.ones(2, np.float32), np.full(2, 10, np.float32)
 
 def refused(code: Code, fn: Function, given: dict[str, str], shape: dict[str, int] | None = None) -> str:
     with pytest.raises(Failure) as caught:
-        make_inputs(fn, given, shape)
+        generated_inputs(fn, given, shape)[0]
     problem = caught.value.diagnostics[0]
     assert problem.code is code
     assert problem.help
@@ -76,19 +76,18 @@ def test_a_parameter_called_out_is_bound(tmp_path: Path) -> None:
 
 
 def test_a_scalar_that_is_a_length_is_honoured() -> None:
-    n, x = make_inputs(function(SIZED), {"n": "7"})
+    n, x = generated_inputs(function(SIZED), {"n": "7"})[0]
     assert (n, x.shape) == (7, (7,))
     assert "n" not in generated_inputs(function(SIZED), {"n": "7"})[1].split(" by ")[0]
-    assert make_inputs(function(SIZED), {}, {"n": 5})[0] == 5
-    assert make_inputs(function(SIZED), {"n": "7"}, {"n": 7})[1].shape == (7,)
-    assert make_inputs(
-        function("n: T.int64, b: T.bool, f: T.float32"), {"n": "-2", "b": "1", "f": "0.5"}
-    ) == [-2, 1, 0.5]
+    assert generated_inputs(function(SIZED), {}, {"n": 5})[0][0] == 5
+    assert generated_inputs(function(SIZED), {"n": "7"}, {"n": 7})[0][1].shape == (7,)
+    scalars = function("n: T.int64, b: T.bool, f: T.float32")
+    assert generated_inputs(scalars, {"n": "-2", "b": "1", "f": "0.5"})[0] == [-2, 1, 0.5]
 
 
 def test_a_scalar_that_does_not_fit_the_lengths_is_a_problem_of_the_run() -> None:
     module = rxe.parse(f"@R.function\ndef main({SIZED}):\n    return x\n")
-    args = make_inputs(module["main"], {"n": "7"}, {"n": 8})  # type: ignore[arg-type]  # a Relax function
+    args = generated_inputs(module["main"], {"n": "7"}, {"n": 8})[0]  # type: ignore[arg-type]  # a Relax function
     with pytest.raises(Failure) as caught:
         rxe.run(module, "main", args)
     assert caught.value.diagnostics[0].code is codes.WRONG_INPUT

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.tensor import joining
 from relax_explorer.core.ops.tensor.linalg import Matmul
-from relax_explorer.core.passes import specialize_shapes
+from relax_explorer.core.passes import bind_values
 from relax_explorer.core.shapes import residual
 from relax_explorer.core.shapes.assumptions import Assumptions
 from tests.shapes.agreement import findings
@@ -87,20 +87,18 @@ def a_product_is_turned(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_least_specific_variant_comes_first(patch: pytest.MonkeyPatch) -> None:
-    dispatcher = specialize_shapes._dispatcher
+    dispatcher = bind_values._dispatcher
 
-    def reversed_dispatcher(name: str, fn: e.Function, calls: specialize_shapes._Calls) -> e.Function:
+    def reversed_dispatcher(name: str, fn: e.Function, calls: bind_values._Calls) -> e.Function:
         calls.variants[name].reverse()
         return dispatcher(name, fn, calls)
 
-    patch.setattr(specialize_shapes, "_dispatcher", reversed_dispatcher)
+    patch.setattr(bind_values, "_dispatcher", reversed_dispatcher)
 
 
 def a_dispatcher_compares_one_length(patch: pytest.MonkeyPatch) -> None:
-    comparison = specialize_shapes._comparison
-    patch.setattr(
-        specialize_shapes, "_comparison", lambda lengths: comparison(dict(list(lengths.items())[:1]))
-    )
+    comparison = bind_values._comparison
+    patch.setattr(bind_values, "_comparison", lambda lengths: comparison(dict(list(lengths.items())[:1])))
 
 
 @pytest.mark.parametrize(

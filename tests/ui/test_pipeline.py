@@ -12,8 +12,7 @@ import pytest
 from textual.widgets import Static
 
 from relax_explorer.core import passes as registry
-from relax_explorer.core.passes.pipeline import normalized, run_step, steps
-from relax_explorer.core.passes.speculation import Verdict, verdicts
+from relax_explorer.core.passes.pipeline import Verdict, normalized, run_step, steps, verdicts
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
@@ -235,7 +234,7 @@ def test_a_pass_that_breaks_is_named_and_the_others_are_tried(monkeypatch: pytes
             raise ZeroDivisionError("by a pass from outside")
         return Verdict(name, True)
 
-    monkeypatch.setattr("relax_explorer.core.passes.speculation.verdict", broken)
+    monkeypatch.setattr("relax_explorer.core.passes.pipeline.verdict", broken)
     monkeypatch.setattr("os.nice", lambda _: None)  # the process of the tests is no child
     monkeypatch.setattr("relax_explorer.ui.process.own", lambda: None)
     answers = StringIO()

@@ -16,7 +16,7 @@ from relax_explorer.core import shown
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.builds import RecordedSession
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 from relax_explorer.core.session.run_log import logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
@@ -29,16 +29,16 @@ def values_of(session: Session) -> dict[str, object]:
     """One value of each kind that has a view."""
     stage, last = session.stages[0], session.stages[-1]
     fn = stage.module.functions[stage.entry]
-    run = session.debug(stage.entry, make_inputs(fn, {}))
+    run = session.debug(stage.entry, generated_inputs(fn, {})[0])
     for _ in range(4):
         run.step()
-    ended = session.debug(stage.entry, make_inputs(fn, {}))
+    ended = session.debug(stage.entry, generated_inputs(fn, {})[0])
     while not ended.done:
         ended.step()
     return {
         "module": last.module, "function": fn, "kernel": last.module["matmul"], "stage": last, "session": session,
         "difference": session.diff(0, len(session.stages) - 1), "graph": rxe.graph(stage.module), "run": run, "run at its end": ended,
-        "log": logged(session.debug(stage.entry, make_inputs(fn, {}))),
+        "log": logged(session.debug(stage.entry, generated_inputs(fn, {})[0])),
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.builds import RecordedSession
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import generated_inputs
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
@@ -37,7 +37,7 @@ IN_ROWS = frozenset({"operator", "print format", "string"})  # places that a row
 def log_of(session: Session) -> RunLog:
     stage = session.stages[0]
     fn = stage.module.functions[stage.entry]
-    return logged(session.debug(stage.entry, make_inputs(fn, {})))
+    return logged(session.debug(stage.entry, generated_inputs(fn, {})[0]))
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_a_long_run_is_cut() -> None:
     session = Session.open(TRANSFORMER)
     stage = session.stages[0]
     fn = stage.module.functions["main"]
-    log = logged(session.debug("main", make_inputs(fn, {})), most=3)
+    log = logged(session.debug("main", generated_inputs(fn, {})[0]), most=3)
     assert (len(log.steps), log.is_cut) == (3, True)
     assert "cut: it had more steps" in report(session, log)
 

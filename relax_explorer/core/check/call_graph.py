@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
@@ -34,13 +35,7 @@ def graph_of(functions: Mapping[str, e.Function]) -> Graph:
 def reached(module: IRModule, name: str) -> list[str]:
     """The Relax functions that a call of `name` may run, itself first."""
     graph = call_graph(module)
-    reachable, stack = {name: None}, [name]
-    while stack:
-        for other in graph.get(stack.pop(), ()):
-            if other not in reachable:
-                reachable[other] = None
-                stack.append(other)
-    return list(reachable)
+    return list(reachable([name], lambda name: graph.get(name, ())))
 
 
 _MENTIONED: PerNode[tuple[str, ...]] = PerNode()
@@ -56,6 +51,11 @@ def mentioned(fn: e.Function) -> tuple[str, ...]:
         names = _MENTIONED.add(fn, _mentioned(fn) if known is None else known)
         _WITH_BODY[id(fn.body)] = fn
     return names
+
+
+def mentioned_anywhere(module: IRModule) -> set[str]:
+    """The names of the global functions that the functions of a module mention."""
+    return {name for fn in module.relax_functions.values() for name in mentioned(fn)}
 
 
 def _mentioned(fn: e.Function) -> tuple[str, ...]:
@@ -175,6 +175,13 @@ def _leave(name: str, waiting: list[str], inside: set[str]) -> tuple[str, ...]:
 def is_recursive(group: tuple[str, ...], graph: Graph) -> bool:
     """True if the functions of a component call themselves, directly or through each other."""
     return len(group) > 1 or any(name in graph[name] for name in group)
+
+
+def recursive(module: IRModule) -> dict[str, tuple[str, ...]]:
+    """The recursive functions of a module, each with those that it calls itself through."""
+    graph = call_graph(module)
+    groups = [group for group in components(graph) if is_recursive(group, graph)]
+    return {name: group for group in groups for name in group}
 
 
 # -- callee ----------------------------------------------------------------------------------------------------------

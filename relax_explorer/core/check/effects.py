@@ -12,6 +12,7 @@ from relax_explorer.core.check.cache_effects import changed, only_reads
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings
@@ -60,12 +61,7 @@ class Effects:
                 callers.setdefault(callee, []).append(name)
             if any(self._is_seen_to_write(binding.value) for binding in bindings(fn)):
                 self.writers.add(name)
-        stack = list(self.writers)
-        while stack:
-            for name in callers.get(stack.pop(), ()):
-                if name not in self.writers:
-                    self.writers.add(name)
-                    stack.append(name)
+        self.writers.update(reachable(self.writers, lambda name: callers.get(name, ())))
 
     @property
     def mutable(self) -> bool:

@@ -17,6 +17,7 @@ from relax_explorer.core.ir.walk import (
     defined_dims,
     info_holders,
     info_vars,
+    infos_of,
     renamed,
     substitute_info,
 )
@@ -52,6 +53,13 @@ def match_params(
     if want is not None and have is not None and len(want) == len(have):
         for a, b in zip(want, have, strict=True):
             match_dims(a, b, mapping)
+
+
+def call_dims(params: Iterable[e.Var], args: Iterable[e.Expr]) -> DimMap:
+    """The lengths that the arguments of a call give to the shape variables of the parameters."""
+    dims: DimMap = {}
+    match_params(infos_of(params), infos_of(args), dims)
+    return dims
 
 
 def _match(want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | None, mapping: DimMap) -> None:

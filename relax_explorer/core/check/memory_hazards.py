@@ -43,7 +43,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.pauses import with_pauses
+from relax_explorer.core.ir.dataflow import Analysis, solve
 from relax_explorer.core.ir.walk import contents, sequences
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -92,13 +92,8 @@ class MemoryWalk:
         self._values.update(zip(fn.params, params, strict=True))
         self._own = Summary(params)
         self._given = {item for param in params for item, _ in pairs(param, None)}
-        stack = [self._follow(fn.body)]
-        while stack:  # branches may be nested deeper than Python's stack
-            inner = next(stack[-1], None)
-            if inner is None:
-                stack.pop()
-            else:
-                stack.append(self._follow(inner))
+        solve(Analysis(self._transfer, self._enter, self._join), fn.body, ALWAYS)
+        self._when = ALWAYS
         self._own.result = self._value(fn.body.body)
         self._given = set()  # the caller itself sees what is done with parameters that come back
         self._read(self._own.result, fn.body.body)
@@ -111,29 +106,28 @@ class MemoryWalk:
         """The writes that destroyed something that was read afterwards."""
         return list(self._found)
 
-    def _follow(self, seq: e.SeqExpr) -> Iterator[e.SeqExpr]:
-        """Follow a sequence. Branches of Ifs are yielded, to be followed before the walk goes on."""
-        for block in seq.blocks:
-            for binding in with_pauses(block.bindings):
-                if type(binding.value) is e.If:
-                    around, condition = self._when, binding.value.condition
-                    self._read(self._value(condition), binding)
-                    key = condition if isinstance(condition, e.Var) else binding
-                    branches = sequences(binding.value)
-                    for side, branch in zip((True, False), branches, strict=True):
-                        if (key, not side) not in around:  # else no run comes here
-                            self._when = around | {(key, side)}
-                            yield branch
-                    self._when = around
-                    results = [self._value(branch.body) for branch in branches]
-                    self._bind(binding, choice(key, *results))
-                else:
-                    self._binding(binding)
+    def _transfer(self, when: When, binding: e.Binding) -> When:
+        """Follow a binding in runs that take some branches. That of an If is followed by `_join`."""
+        value, self._when = binding.value, when
+        if type(value) is not e.If:
+            self._callees.note(binding)
+            self._bind(binding, self._call(value, binding) if type(value) is e.Call else self._value(value))
+        return when
 
-    def _binding(self, binding: e.Binding) -> None:
-        value = binding.value
-        self._callees.note(binding)
-        self._bind(binding, self._call(value, binding) if type(value) is e.Call else self._value(value))
+    def _enter(self, when: When, binding: e.Binding) -> Iterator[tuple[e.SeqExpr, When]]:
+        """The branches of an If that a run may come to."""
+        if type(binding.value) is e.If:
+            self._when, key = when, _key(binding)
+            self._read(self._value(binding.value.condition), binding)
+            for side, branch in zip((True, False), sequences(binding.value), strict=True):
+                if (key, not side) not in when:
+                    yield branch, when | {(key, side)}
+
+    def _join(self, when: When, binding: e.Binding, ends: list[When]) -> When:
+        if type(binding.value) is e.If:
+            results = [self._value(branch.body) for branch in sequences(binding.value)]
+            self._bind(binding, choice(_key(binding), *results))
+        return when
 
     def _bind(self, binding: e.Binding, value: Value) -> None:
         if binding.var is None:
@@ -348,6 +342,12 @@ class MemoryWalk:
         if not hit or other.written is None:
             return {}
         return {Loss(other, other.written, tensor, write, self._when, tensor.bytes, [], read): None}
+
+
+def _key(binding: e.Binding) -> object:
+    """Equal for the bindings of Ifs that take the same branch."""
+    condition = binding.value.condition if type(binding.value) is e.If else None
+    return condition if isinstance(condition, e.Var) else binding
 
 
 def _renew(item: Held, when: When, binding: e.Binding) -> None:

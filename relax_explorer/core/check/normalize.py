@@ -70,6 +70,18 @@ _IN_NORMAL_FORM: WeakKeyDictionary[IRModule, set[tuple[bool, str, int]]] = WeakK
 _NORMAL_FORMS: WeakKeyDictionary[IRModule, IRModule] = WeakKeyDictionary()
 
 
+def normalize_again(module: IRModule, before: IRModule) -> IRModule:
+    """A changed module, normalized. Raises Failure for errors of kinds that it did not have `before`."""
+    if module is before:
+        return module
+    known = {item.code for item in normalize_with(before)[1].errors}
+    new, report = normalize_with(module)
+    problems = [item for item in report.errors if item.code not in known]
+    if problems:
+        raise Failure(*problems)
+    return new
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One run of the normalizer on a function: its inputs, and its findings."""

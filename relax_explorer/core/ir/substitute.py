@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import is_
 from typing import Any
@@ -252,6 +252,19 @@ class Substitution:
                 if isinstance(new, e.Var):
                     self._renames.setdefault(new, []).append(old)
         return self._renames.get(var, [])
+
+
+class Copy(Substitution):
+    """Copies a function with new variables."""
+
+    def _define(self, var: e.Var) -> e.Var:
+        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
+        return new
+
+
+def fresh_dims(dims: Iterable[p.PrimVar]) -> dict[p.PrimVar, p.PrimExpr]:
+    """New shape variables with the names of these, by these."""
+    return {dim: p.PrimVar(dim.name, dim.dtype) for dim in dims}
 
 
 def _has_new_zero(old: e.Expr, new: e.Expr) -> bool:

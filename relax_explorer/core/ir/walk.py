@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from relax_explorer.core.ir import expr as e
@@ -28,6 +28,23 @@ _OPERANDS: dict[type, Callable[[Any], tuple[e.Expr, ...]]] = {
     e.TupleGetItem: lambda x: (x.tuple,),
     e.If: lambda x: (x.condition,),
 }
+
+
+def called(value: e.Expr) -> str:
+    """The name of the operator, or of the function of the module, that a value calls; empty for other values."""
+    op = value.op if type(value) is e.Call else None
+    return op.name if type(op) is e.OpRef or type(op) is e.GlobalVar else ""
+
+
+def infos_of(exprs: Iterable[e.Expr]) -> tuple[s.StructInfo, ...]:
+    """What is known of some values. An object is known to be one."""
+    return tuple([expr.struct_info or s.OBJECT for expr in exprs])
+
+
+def stated_infos(binding: e.Binding) -> list[s.StructInfo]:
+    """The StructInfo of the variable of a binding, and what a match_cast states."""
+    infos = [] if binding.var is None or binding.var.struct_info is None else [binding.var.struct_info]
+    return [*infos, binding.struct_info] if type(binding) is e.MatchCast else infos
 
 
 def sequences(expr: e.Expr) -> tuple[e.SeqExpr, ...]:
@@ -274,15 +291,26 @@ def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e
     return seq if blocks is None else replace(seq, blocks=tuple(blocks))
 
 
+def with_blocks(seq: e.SeqExpr, blocks: Sequence[e.BindingBlock], **changes: Any) -> e.SeqExpr:
+    """A sequence with these blocks, and other changes. The same object if nothing changes."""
+    same = len(blocks) == len(seq.blocks) and all(map(_is, blocks, seq.blocks))
+    return replace(seq, blocks=seq.blocks if same else tuple(blocks), **changes)
+
+
 def map_sequences(binding: e.Binding, change: Callable[[e.SeqExpr], e.SeqExpr]) -> e.Binding:
     """A binding with `change` applied to the branches of its If, or to the body of its function."""
     value = binding.value
     if type(value) is e.If:
-        true, false = (change(branch) for branch in sequences(value))
-        return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+        return replace(binding, value=map_branches(value, change))
     if type(value) is e.Function:
         return replace(binding, value=replace(value, body=change(value.body)))
     return binding
+
+
+def map_branches(value: e.If, change: Callable[[e.SeqExpr], e.SeqExpr]) -> e.If:
+    """An If with `change` applied to its branches."""
+    true, false = (change(branch) for branch in sequences(value))
+    return replace(value, true_branch=true, false_branch=false)
 
 
 def merged_blocks(blocks: Sequence[e.BindingBlock]) -> list[e.BindingBlock]:
@@ -323,6 +351,7 @@ def map_block(
 class Contents(NamedTuple):
     """What stands in a function, in its branches and in its nested functions."""
 
+    blocks: Set[type]  # the types of its blocks
     bindings: Set[type]  # the types of its bindings
     values: Set[type]  # the types of their values
     operators: Set[e.Expr]  # those that it calls
@@ -337,6 +366,20 @@ def contents(fn: e.Function) -> Contents:
 
 
 _CONTENTS: PerNode[Contents] = PerNode()
+
+
+def functions_in(fn: e.Function) -> list[e.Function]:
+    """A function, and those nested in it, in text order."""
+    if e.Function not in contents(fn).values:
+        return [fn]
+    return [fn, *[b.value for b in bindings(fn) if type(b.value) is e.Function]]
+
+
+def casts_in(fn: e.Function) -> list[e.MatchCast]:
+    """The match_casts of a function, in text order."""
+    if e.MatchCast not in contents(fn).bindings:
+        return []
+    return [binding for binding in bindings(fn) if type(binding) is e.MatchCast]
 
 
 def _contents(fn: e.Function) -> Contents:
@@ -354,7 +397,13 @@ def _contents(fn: e.Function) -> Contents:
     operators = {op for op in callees if type(op) is e.OpRef}
     others = set(map(type, callees - operators))
     return Contents(
-        kinds, values, operators, e.ExternFunc in others, bool(others - {e.ExternFunc}), hides_infos
+        set(map(type, todo)),
+        kinds,
+        values,
+        operators,
+        e.ExternFunc in others,
+        bool(others - {e.ExternFunc}),
+        hides_infos,
     )
 
 

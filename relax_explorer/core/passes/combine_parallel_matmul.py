@@ -11,15 +11,16 @@ from operator import is_
 
 from relax_explorer.core.arith.prove import Answer, shapes_equal
 from relax_explorer.core.build.block_builder import BlockBuilder
-from relax_explorer.core.check.aliases import Aliases, aliases
+from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import reachable
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.facts import Facts, facts, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_blocks, bindings, map_sequences
+from relax_explorer.core.ir.walk import all_blocks, bindings, called, infos_of, map_sequences, with_blocks
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.ops.tensor.linalg import product
 from relax_explorer.core.passes.contract import PassSite, by_name, function_pass, module_pass
@@ -37,7 +38,10 @@ ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn
 
 
 @function_pass(
-    "CombineParallelMatmul", reads=[operators("matmul")], has_profiles=True, requires=[NORMAL_FORM]
+    "CombineParallelMatmul",
+    reads=[operators("matmul")],
+    has_profiles=True,
+    requires=[NORMAL_FORM],
 )
 def combine_parallel_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, a)` and `matmul(x, b)` by parts of `split(matmul(x, concat((a, b))))`.
@@ -81,11 +85,9 @@ def _branch(binding: e.Binding, known: Mapping[e.Expr, _Branch]) -> _Branch | No
             if branch is not None and branch.last is branch.product and _rank(bias) > 0:
                 return changed(branch, last=binding, bias=bias)
     branch = known.get(value.args[0]) if value.op in _ACTIVATIONS else None
-    return (
-        None
-        if branch is None or branch.activation
-        else changed(branch, last=binding, activation=_ACTIVATIONS[value.op])
-    )
+    if branch is None or branch.activation:
+        return None
+    return changed(branch, last=binding, activation=_ACTIVATIONS[value.op])
 
 
 _PRODUCT, _SUM = e.op_ref("relax.matmul"), e.op_ref("relax.add")
@@ -113,11 +115,6 @@ class _Combiner:
         self.has_parallels = False  # true if two products have the same left operand
         self.are_late = False  # true if a group reads something that is bound after its first result
         self.levels = self._levels()
-
-    @cached_property
-    def memory(self) -> Aliases:
-        """The aliases of the function."""
-        return aliases(self.at.module, self.at.function, self.fn)
 
     @cached_property
     def builder(self) -> BlockBuilder:
@@ -177,13 +174,11 @@ class _Combiner:
             isinstance(m, e.Var) for m in matrices
         )
         blocks = {self.blocks[branch.last] for branch in branches}
+        if not are_apart or not _are_apart(branches) or len(blocks) > 1:
+            return []
+        memory = aliases(self.at.module, self.at.function, self.fn)
         read = (part for b in branches for part in (b.x, b.matrix, b.bias, b.product.var, b.last.var))
-        if (
-            not are_apart
-            or not _are_apart(branches)
-            or len(blocks) > 1
-            or any(self.memory.written(part) for part in read if part is not None)
-        ):
+        if any(memory.written(part) for part in read if part is not None):
             return []
         by_rank: dict[int, list[_Branch]] = {}
         for branch in branches:
@@ -195,23 +190,19 @@ class _Combiner:
         """True if a matrix or bias of a group depends on one of its results."""
         results = {branch.last.var for branch in group}
         first = min(self.number[branch.last] for branch in group)
-        stack = [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
-        seen: set[e.Var] = set()
-        while stack:
-            var = stack.pop()
-            if var in results:
-                return True
+
+        def read(var: e.Var) -> list[e.Var]:
             number = self.defs.get(var, -1)
-            if number > first and var not in seen:
-                seen.add(var)
-                stack += self.facts.operands[number]
-        return False
+            return self.facts.operands[number] if number > first else []
+
+        needed = reachable(_weights(group), read)
+        return not results.isdisjoint(needed)
 
     def _combine(self, group: Sequence[_Branch]) -> None:
         """Emit the common product in front of the first result, and replace each result by its part."""
         ordered = sorted(group, key=lambda branch: self.number[branch.last])
         first = self.number[ordered[0].last]
-        self.are_late |= any(self.defs.get(part, -1) > first for b in group for part in (b.matrix, b.bias))
+        self.are_late |= any(self.defs.get(part, -1) > first for part in _weights(group))
         build = self.builder.restart(
             type(self.blocks[ordered[0].last]) is e.DataflowBlock, group[0].product.value
         )
@@ -233,15 +224,11 @@ class _Combiner:
             row: list[e.Binding] = []
             for binding in block.bindings:
                 row += self.front.get(binding, ())
-                row.append(self.replaced.get(binding) or self._nested(binding))
+                row.append(self.replaced.get(binding) or map_sequences(binding, self._sequence))
             same = len(row) == len(block.bindings) and all(map(is_, row, block.bindings))
             order = self._when_ready(row) if self.are_late else row
             blocks.append(block if same else replace(block, bindings=tuple(order)))
-        same = all(map(is_, blocks, seq.blocks))
-        return seq if same else replace(seq, blocks=tuple(blocks))
-
-    def _nested(self, binding: e.Binding) -> e.Binding:
-        return map_sequences(binding, self._sequence)
+        return with_blocks(seq, blocks)
 
     def _behind(self, new: e.Binding) -> Sequence[e.Var]:
         """The variables behind which a new binding comes: those that it reads, and that of the new binding before it."""
@@ -266,6 +253,11 @@ class _Combiner:
                 if current.var is not None:
                     missing.discard(current.var)
                     stack += waiting.pop(current.var, [])[::-1]
+
+
+def _weights(group: Sequence[_Branch]) -> list[e.Var]:
+    """The variables that hold the matrices and biases of branches."""
+    return [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
 
 
 def _preference(branches: list[_Branch]) -> tuple[int, int]:
@@ -371,11 +363,12 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
 
     def rule(walk: Rewriter, binding: e.Binding) -> Rewritten:
         value = binding.value
-        if type(value) is not e.Call or type(value.op) is not e.GlobalVar or value.op.name not in composites:
+        product = composites.get(called(value))
+        if product is None or type(value) is not e.Call:
             return binding
         args = value.args[1], value.args[0]
-        infos = [arg.struct_info or s.OBJECT for arg in args]
-        out = _result(composites[value.op.name], *infos)
+        infos = infos_of(args)
+        out = _result(product, *infos)
         if not isinstance(out, s.TensorStructInfo):  # lengths that the call does not tell
             return binding
         call = walk.front_of(binding).call_te("NT_matmul", _kernel, args, infos, out)

@@ -1,30 +1,35 @@
-"""MergeCompositeFunctions, and the composite functions that it merges."""
+"""Code generators of others: composite functions merged for one (MergeCompositeFunctions), and the packed functions that it provides (RunCodegen)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.check.wildcards import simplified
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, dataflow_blocks
+from relax_explorer.core.ir.substitute import Copy, Substitution, fresh_dims
+from relax_explorer.core.ir.walk import all_dims, called, dataflow_blocks, exprs, infos_of
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate import drop_dead
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.readings import COMPOSITES, DATAFLOW
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import at_calls, rewrite
 from relax_explorer.core.phases.external_code import codegen_of, unmarked
 from relax_explorer.core.phases.module_properties import (
+    ALLOCATION_LOWERED,
     BYOC_MARKED,
+    EXPLICIT_ALLOCATION,
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
+    PURE_DATAFLOW,
     PURITY_ERASED,
 )
 from relax_explorer.core.program.module import IRModule
@@ -53,37 +58,17 @@ def enclose(at: PassSite, composites: Mapping[str, e.Function]) -> None:
 
 def _call_instead(at: PassSite, replaced: Mapping[str, e.GlobalVar]) -> None:
     """Remove functions, and call others in their place."""
-
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        value = binding.value
-        called = (
-            replaced.get(value.op.name) if type(value) is e.Call and type(value.op) is e.GlobalVar else None
-        )
-        return binding if called is None else replace(binding, value=replace(value, op=called))
-
+    rule = at_calls(replaced, lambda function, call: replace(call, op=function))
     for name in replaced:
         at.editor.remove(name)
     for name, fn in at.editor.done().relax_functions.items() if replaced else ():
         at.editor.replace(name, rewrite(fn, at, rule))
 
 
-class _Copy(Substitution):
-    """Copies a function with new variables."""
-
-    def _define(self, var: e.Var) -> e.Var:
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
-        return new
-
-
 def _copied(fn: e.Function) -> e.Function:
     """A copy with variables and shape variables of its own, as a function inside another."""
-    infos = [
-        info for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info) if info is not None
-    ]
-    dims: dict[p.PrimVar, p.PrimExpr] = {
-        dim: p.PrimVar(dim.name, dim.dtype) for info in infos for dim in all_dims(info)
-    }
-    copy = _Copy({}, dims).function(fn)
+    infos = *infos_of(fn.params), fn.ret_struct_info or s.OBJECT
+    copy = Copy({}, fresh_dims(dim for info in infos for dim in all_dims(info))).function(fn)
     return replace(copy, attrs=fn.attrs.without("Primitive", "global_symbol"))
 
 
@@ -98,12 +83,13 @@ def _enclosing(fn: e.Function, composites: Mapping[str, e.Function]) -> e.Functi
     for binding in Substitution(plain).sequence(fn.body).blocks[0].bindings:
         value, var = binding.value, binding.var
         assert var is not None  # groups have variables only
-        if type(value) is e.Call and type(value.op) is e.GlobalVar and value.op.name in composites:
-            if value.op.name not in inner:
-                local = _copied(composites[value.op.name])
-                inner[value.op.name] = e.Var(var.name, local.struct_info)
-                new.append(e.VarBinding(inner[value.op.name], local))
-            value = replace(value, op=inner[value.op.name])
+        name = called(value)
+        if type(value) is e.Call and name in composites:
+            if name not in inner:
+                local = _copied(composites[name])
+                inner[name] = e.Var(var.name, local.struct_info)
+                new.append(e.VarBinding(inner[name], local))
+            value = replace(value, op=inner[name])
         new.append(replace(binding, var=plain.get(var, var), value=value))
     body = Substitution(plain).expr(fn.body.body)
     seq = replace(fn.body, blocks=(e.BindingBlock(tuple(new)),), body=body)
@@ -180,16 +166,10 @@ def _regions(fn: e.Function, composites: dict[str, e.Function]) -> Iterator[tupl
         for binding in block.bindings:
             regions.add(binding)
         for codegen, members in regions.members(block):
-            called = [_called(binding) for binding in members]
-            base = "fused" + "".join("_" + name.removeprefix("fused_") for name in called if name)
+            names = [called(binding.value) for binding in members]
+            base = "fused" + "".join("_" + name.removeprefix("fused_") for name in names if name)
             group = Group(Attrs({"Codegen": codegen}), members, base)
             yield from ((binding, group) for binding in members)
-
-
-def _called(binding: e.Binding) -> str:
-    """The function of the module that a binding calls; empty for other bindings."""
-    value = binding.value
-    return value.op.name if type(value) is e.Call and type(value.op) is e.GlobalVar else ""
 
 
 class _Regions:
@@ -217,7 +197,7 @@ class _Regions:
         if type(binding) is not e.VarBinding:
             return
         region: _Region | None = None
-        composite = self.composites.get(_called(binding))
+        composite = self.composites.get(called(value))
         if composite is not None:
             region = self._joined(codegen_of(composite), read)
             region.needs |= self._all_needs(read) & ~region.bit
@@ -273,3 +253,86 @@ class _Regions:
         for var in read:
             needs |= self._needs_of(var)
         return needs
+
+
+# -- run codegen -----------------------------------------------------------------------------------------------------
+# RunCodegen: call the packed functions that external code generators provide.
+
+
+@module_pass(
+    "RunCodegen",
+    has_profiles=True,
+    requires=[NORMAL_FORM, BYOC_MARKED],
+    invalidates=[PURE_DATAFLOW, EXPLICIT_ALLOCATION, ALLOCATION_LOWERED],
+)
+def run_codegen(module: IRModule, at: PassSite) -> IRModule:
+    """Replace each call of a function with the attribute `Codegen` by a call of the packed function with its symbol.
+
+    The function itself goes: a library provides it at run time, under the same name. `run --packed FILE.py` registers one.
+    TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions: a warning (RX0415) tells of it.
+    A function stays, with a warning (RX0417), if a result has no known shape or the function itself is a value: nothing could call
+    the packed one. As in TVM, DeadCodeElimination follows, and a public function stays that nothing calls.
+    FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
+    """
+    external = {
+        name: e.ExternFunc(str(module[name].attrs.get("global_symbol", name)), EXTERN)
+        for name in _replaceable(module, at)
+    }
+
+    for name, fn in module.relax_functions.items():
+        if name in external:
+            at.editor.remove(name)
+        else:
+            at.editor.replace(name, rewrite(fn, at, at_calls(external, _packed)))
+    _say_effect(at)
+    return drop_dead(at)
+
+
+def _replaceable(module: IRModule, at: PassSite) -> list[str]:
+    """The names of called functions for code generators that packed ones can stand for. A warning tells of each of the others."""
+    marked = {name for name, fn in module.relax_functions.items() if fn.attrs.get("Codegen")}
+    called, values, unshaped = Counter[str](), Counter[str](), dict[str, e.Call]()
+    for fn in module.relax_functions.values() if marked else ():
+        for part in exprs(fn):
+            if type(part) is e.GlobalVar and part.name in marked:
+                values[part.name] += 1
+            elif type(part) is e.Call and type(part.op) is e.GlobalVar and part.op.name in marked:
+                called[part.op.name] += 1
+                if not _is_allocatable(part.struct_info):
+                    unshaped.setdefault(part.op.name, part)
+    for name in values:
+        if name in unshaped:
+            call = unshaped[name]
+            text = f"{name} stays: its result is {call.struct_info}, for which no memory can be allocated"
+            at.report.say(codes.STAYS, text, call, help=_STATE_SHAPE)
+        elif values[name] > called[name]:
+            text = f"{name} stays: the function itself is used as a value, which a packed function can't be"
+            at.report.say(codes.STAYS, text, module[name], help=_CALL_DIRECTLY)
+    return [name for name in called if name not in unshaped and values[name] == called[name]]
+
+
+_STATE_SHAPE = "State the shape with a match_cast before FuseOpsByPattern."
+_CALL_DIRECTLY = "Call the function by its name; CanonicalizeBindings replaces copies of it."
+
+
+def _is_allocatable(info: s.StructInfo | None) -> bool:
+    """True for tensors of known shape and dtype, and for a tuple of such tensors."""
+    fields = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+    return all(
+        isinstance(field, s.TensorStructInfo) and field.dims is not None and field.dtype is not None
+        for field in fields
+    )
+
+
+def _say_effect(at: PassSite) -> None:
+    """Warn if the language forbids one of the calls where it is."""
+    found = PURE_DATAFLOW.violation(at.editor.done())
+    if found is not None and PURE_DATAFLOW.holds(at.module):
+        text = "a packed function stands where side effects are forbidden"
+        at.report.say(codes.EXTERNAL_EFFECT, text, found[0], help=codes.EXTERNAL_EFFECT.fix, spec_only=True)
+
+
+def _packed(function: e.ExternFunc, call: e.Call) -> e.Call:
+    info = call.struct_info or s.OBJECT
+    op, args = e.op_ref("relax.call_dps_packed"), e.tuple_of(call.args)
+    return e.Call(op, (function, args), sinfo_args=(info,), struct_info=info, span=call.span)

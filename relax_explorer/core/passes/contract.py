@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes.well_formedness import NARROW_ANNOTATION
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims
@@ -67,12 +67,18 @@ class PassSite:
     changes: frozenset[Kept] = frozenset()  # what the pass may change with its options
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
     claims: list[Diagnostic] = field(default_factory=list)  # errors of inference in the result
-    waived: set[Property] = field(
-        default_factory=set
-    )  # properties that this run does not establish; its report or options tell why
+    # Properties that this run does not establish; its report or options tell why.
+    waived: set[Property] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.editor = ModuleEditor(self.module)
+
+    def once(self, key: object, make: Callable[[], Result]) -> Result:
+        """What stands under a key in the state that functions share. It is made when it is asked for first."""
+        if key not in self.shared:
+            self.shared[key] = make()
+        known: Result = self.shared[key]
+        return known
 
     def record(self, before: Any, after: Any = ()) -> None:
         """Note that bindings `before` became `after`."""
@@ -88,11 +94,21 @@ class PassSite:
         self.recorded.entries.append((self.rule, before, after))
 
 
-def check_errors(errors: str) -> None:
-    """Raise Failure unless the option `errors` of a pass is `keep` or `drop`."""
-    if errors not in ("keep", "drop"):
-        help = 'write errors="keep" or errors="drop"'
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
+def bad_option(text: str, help: str, origin: str = "") -> Failure:
+    """The failure of a pass with a wrong option."""
+    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin=origin))
+
+
+def failure_at(code: Code, text: str, place: object, remark: str, help: str, origin: str = "") -> Failure:
+    """The failure of a pass at a place of the program."""
+    return Failure(Diagnostic(code, text, (Label(place, remark, True),), help=help, origin=origin))
+
+
+def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    """Raise Failure unless an option has one of some values."""
+    if value not in choices:
+        written = [f'{option}="{choice}"' for choice in choices]
+        raise bad_option(f"{option} is {value!r}", f"write {' or '.join(written)}")
 
 
 PROFILES = ("spec", "tvm")
@@ -112,7 +128,7 @@ def relax_function(module: IRModule, name: str) -> Function:
     fn = module.relax_functions.get(name)
     if fn is None:
         help = f"the functions are {', '.join(module.relax_functions)}"
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"the module has no Relax function {name!r}", help=help))
+        raise bad_option(f"the module has no Relax function {name!r}", help)
     return fn
 
 
@@ -146,18 +162,20 @@ def _described(annotation: str) -> tuple[str, str]:
     return annotation, ""
 
 
+# Of every pass with `has_profiles`.
 _PROFILE = Option(
     "profile",
     "str",
     '"spec" keeps what the specification asks for, "tvm" gives TVM\'s result with its losses',
     "spec",
-)  # of every pass with `has_profiles`
+)
+# Of every pass that `rebuilds`.
 _REBUILDING = Option(
     "profile",
     "str",
     f"{_PROFILE.doc}; functions then promise what their bodies have, and annotations no more than their values",
     "spec",
-)  # of every pass that `rebuilds`
+)
 
 
 @dataclass(frozen=True)
@@ -170,18 +188,17 @@ class Pass:
     requires: tuple[Property, ...] = ()
     establishes: tuple[Property, ...] = ()
     invalidates: tuple[Property, ...] = ()
-    needs: tuple[
-        Property, ...
-    ] = ()  # requirements without which it refuses to run: its result would be wrong
+    # Requirements without which it refuses to run: its result would be wrong.
+    needs: tuple[Property, ...] = ()
     reads: tuple[Reading, ...] = ()  # without each of these it finds nothing
+    # Functions without all of these it does not visit, if no option is set.
+    only_with: tuple[Reading, ...] = ()
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
     rebuilds: bool = False  # True if TVM makes every function with bindings anew (`rebuilt_functions.py`)
-    kept_with: Mapping[str, Property] = field(
-        default_factory=dict
-    )  # of `invalidates`, what stays with an option
-    changes: Mapping[Kept, str] = field(
-        default_factory=dict
-    )  # what it need not keep, with the option that asks for that
+    # Of `invalidates`, what stays with an option.
+    kept_with: Mapping[str, Property] = field(default_factory=dict)
+    # What it need not keep, with the option that asks for that.
+    changes: Mapping[Kept, str] = field(default_factory=dict)
     keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     example: str = ""  # a program that it changes; `examples.md` has those of our passes
 
@@ -210,25 +227,17 @@ class Pass:
             option = known.get(name)
             if option is None:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
+                raise bad_option(f"{self.name} has no option {name!r}", takes)
             kind = type(option.default)
             if not isinstance(value, (kind, str) if kind is dict else kind):
-                expected = KINDS[type(option.default)]
-                raise Failure(
-                    Diagnostic(
-                        codes.BAD_OPTION,
-                        f"option {name!r} of {self.name} must be {expected}, not {value!r}",
-                        help=f"write {name}={option.default!r}",
-                    )
-                )
+                text = f"option {name!r} of {self.name} must be {KINDS[kind]}, not {value!r}"
+                raise bad_option(text, f"write {name}={option.default!r}")
             if option in (_PROFILE, _REBUILDING) and value not in PROFILES:
                 text = f"option 'profile' of {self.name} is {value!r}"
-                raise Failure(
-                    Diagnostic(codes.BAD_OPTION, text, help='write profile="spec" or profile="tvm"')
-                )
+                raise bad_option(text, 'write profile="spec" or profile="tvm"')
             if type(value) is tuple and not all(isinstance(item, str) for item in value):
                 text = f"option {name!r} of {self.name} must be names, not {value!r}"
-                raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
+                raise bad_option(text, f'write {name}="name"')
 
     def settled_options(self, values: dict[str, Any]) -> dict[str, Any]:
         """Convert options for the pass: lists and single names become tuples. Raises Failure like `check_options`."""
@@ -246,10 +255,11 @@ class Pass:
         settled = self.settled_options(options or {})
         as_tvm = self.has_profiles and settled.pop("profile", "spec") == "tvm"
         site = PassSite(module, rule=self.name, as_tvm=as_tvm, changes=self._changes(settled, as_tvm))
-        if self.on_module:
+        needed = () if settled else self.only_with  # options may be wrong
+        if self.on_module and all(reading.is_in(module) for reading in needed):
             site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
-        else:
-            for name, fn in by_name(module):
+        for name, fn in () if self.on_module else by_name(module):
+            if all(reading.in_function(fn) for reading in needed):
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
         new = site.editor.done()
@@ -320,9 +330,8 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
     known = site.recorded.derived
     if module is site.module:
         return module
-    if (
-        known is not None and known.having(module.functions) is known
-    ):  # the last part of the pass was looked at
+    # The last part of the pass was looked at.
+    if known is not None and known.having(module.functions) is known:
         alike = replace(known, attrs=module.attrs, global_infos=module.global_infos)
         if alike is known:
             return known
@@ -339,59 +348,38 @@ def _with_phase(module: IRModule, before: IRModule) -> IRModule:
     return replace(module, attrs=module.attrs.having(**{ATTRIBUTE: str(phase(module))}))
 
 
-def function_pass(
-    name: str,
-    *,
-    has_profiles: bool = False,
-    rebuilds: bool = False,
-    changes: Mapping[Kept, str] | None = None,
-    example: str = "",
-    reads: Sequence[Reading] = (),
-    **contract: Sequence[Property],
-) -> Callable[[Callable[..., Function]], Pass]:
+class Contract(TypedDict, total=False):
+    """What the declaration of a pass may tell; `Pass` says what each means."""
+
+    requires: Sequence[Property]
+    needs: Sequence[Property]
+    establishes: Sequence[Property]
+    invalidates: Sequence[Property]
+    kept_with: Mapping[str, Property]
+    reads: Sequence[Reading]
+    only_with: Sequence[Reading]
+    has_profiles: bool
+    rebuilds: bool
+    keeps_promises: bool
+    changes: Mapping[Kept, str]
+    example: str
+
+
+def function_pass(name: str, **contract: Unpack[Contract]) -> Callable[[Callable[..., Function]], Pass]:
     """Declare a pass that changes one Relax function at a time. What it needs, it also requires."""
-    return lambda run: Pass(
-        name,
-        run,
-        False,
-        **_contract(contract),
-        reads=tuple(reads),
-        has_profiles=has_profiles or rebuilds,
-        rebuilds=rebuilds,
-        changes=changes or {},
-        example=example,
-    )
+    return lambda run: _declared(name, run, False, contract)
 
 
-def module_pass(
-    name: str,
-    *,
-    has_profiles: bool = False,
-    rebuilds: bool = False,
-    keeps_promises: bool = False,
-    changes: Mapping[Kept, str] | None = None,
-    kept_with: Mapping[str, Property] | None = None,
-    example: str = "",
-    reads: Sequence[Reading] = (),
-    **contract: Sequence[Property],
-) -> Callable[[Callable[..., IRModule]], Pass]:
+def module_pass(name: str, **contract: Unpack[Contract]) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
-    kept = kept_with or {}
-    return lambda run: Pass(
-        name,
-        run,
-        True,
-        **_contract(contract),
-        reads=tuple(reads),
-        has_profiles=has_profiles or rebuilds,
-        rebuilds=rebuilds,
-        keeps_promises=keeps_promises,
-        changes=changes or {},
-        kept_with=kept,
-        example=example,
-    )
+    return lambda run: _declared(name, run, True, contract)
 
 
-def _contract(contract: dict[str, Sequence[Property]]) -> dict[str, Any]:
-    required = (*contract.get("requires", ()), *contract.get("needs", ()))
-    return {**{key: tuple(value) for key, value in contract.items()}, "requires": required}
+def _declared(name: str, run: Callable[..., object], on_module: bool, contract: Contract) -> Pass:
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        for key, value in contract.items()
+    }
+    fields["requires"] = (*contract.get("requires", ()), *contract.get("needs", ()))
+    fields["has_profiles"] = contract.get("has_profiles", False) or contract.get("rebuilds", False)
+    return Pass(name, run, on_module, **fields)

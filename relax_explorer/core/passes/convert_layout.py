@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from operator import is_
 from typing import Annotated, Any
 
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.index_map import IndexMap, place
-from relax_explorer.core.ir.walk import map_operands
-from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
+from relax_explorer.core.ir.walk import called, map_operands
+from relax_explorer.core.passes.contract import NO_VALUES, PassSite, bad_option, module_pass
 from relax_explorer.core.passes.layout_rules import (
     CONVOLUTIONS,
     ELEMENTWISE,
@@ -71,25 +70,20 @@ def convert_layout(
 
 
 def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, f"desired_layouts {text}", help=help))
+    return bad_option(f"desired_layouts {text}", help)
 
 
 def _layouts(given: dict[str, Any] | str) -> Desired:
     """The layouts by the full names of operators."""
-    pairs = (
-        given.items()
-        if isinstance(given, dict)
-        else [_pair(part) for part in given.split(",") if part.strip()]
-    )
+    written = [] if isinstance(given, dict) else [part for part in given.split(",") if part.strip()]
+    pairs = given.items() if isinstance(given, dict) else map(_pair, written)
     found: dict[str, Sequence[str]] = {}
     for operator, layouts in pairs:
         name = operator if operator.startswith("relax.") else f"relax.{operator}"
         letters = CONVOLUTIONS.get(name)
         if letters is None:
-            raise _bad(
-                f"names {operator!r}",
-                f"it may name {', '.join(n.removeprefix('relax.') for n in CONVOLUTIONS)}",
-            )
+            known = ", ".join(n.removeprefix("relax.") for n in CONVOLUTIONS)
+            raise _bad(f"names {operator!r}", f"it may name {known}")
         example = f"{name.removeprefix('relax.')}={' '.join(letters)}"
         texts = layouts.split() if isinstance(layouts, str) else list(layouts)
         if len(texts) not in (2, 3):
@@ -118,9 +112,8 @@ class _Converter(DataflowForms):
         self.layouts: dict[e.Var, Form] = {}  # of the variables that hold other forms
         self.plans: dict[tuple[object, ...], Plan | None] = {}
         self.result: Form = None  # the layout of the present value
-        self.reduced: set[e.Var] = (
-            set()
-        )  # scalars whose layout is not that of the program; in the profile `tvm` only
+        # Scalars whose layout is not that of the program; in the profile `tvm` only.
+        self.reduced: set[e.Var] = set()
 
     def value(self, binding: e.Binding) -> e.Expr:
         """The value of a binding. The layout of a dataflow variable is noted."""
@@ -140,11 +133,7 @@ class _Converter(DataflowForms):
 
     def _scalar(self, var: e.Var, value: e.Expr) -> e.Expr:
         """A scalar as TVM computes it: what is reduced, or computed from such a scalar as the last operand, has a layout of its own."""
-        name = (
-            value.op.name.removeprefix("relax.")
-            if type(value) is e.Call and type(value.op) is e.OpRef
-            else ""
-        )
+        name = called(value).removeprefix("relax.")
         if type(value) is not e.Call or name not in (*REDUCTIONS, *ELEMENTWISE):
             return self.restored(value)
         if name in REDUCTIONS:
@@ -220,7 +209,7 @@ class _Converter(DataflowForms):
 
     def _plan(self, value: e.Expr) -> Plan | None:
         """How a call computes in the present layouts. Calls that a rule can't tell apart have one plan."""
-        rule = RULES.get(value.op.name) if type(value) is e.Call and type(value.op) is e.OpRef else None
+        rule = RULES.get(called(value))
         if rule is None or type(value) is not e.Call:
             return None
         call = LayoutCall(value, [self._form(arg) for arg in value.args], self.desired)

@@ -21,6 +21,7 @@ from relax_explorer.core.ir.node import CHECKS
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
     bindings,
+    casts_in,
     contents,
     info_holders,
     merged_blocks,
@@ -240,10 +241,7 @@ def _is_copy(binding: e.Binding) -> bool:
 
 def _casts_alike(fn: e.Function, old: e.Function) -> bool:
     """True if two functions have equal match_casts, which may bind lengths."""
-    if e.MatchCast not in contents(old).bindings:
-        return e.MatchCast not in contents(fn).bindings
-    casts = [[b.struct_info for b in bindings(of) if type(b) is e.MatchCast] for of in (fn, old)]
-    return casts[0] == casts[1]
+    return [cast.struct_info for cast in casts_in(fn)] == [cast.struct_info for cast in casts_in(old)]
 
 
 def _is_stale(value: e.Expr) -> bool:

@@ -13,10 +13,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
+from relax_explorer.core.ir.walk import all_dims, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths, untold_lengths
 from relax_explorer.core.phases import machine_calls as m
 
 
@@ -127,11 +127,9 @@ class _Lifter:
             self.at.record(tuple(group.bindings))
             return []
         made = _FunctionOfGroup(group, outputs, self.lift_constants)
-        key = made.key()
-        known = self.at.shared.get(key)
-        if known is None:
-            known = self.at.shared[key] = self.at.editor.add(group.name, made.function()), made.lengths
-        kernel, lengths = known
+        kernel, lengths = self.at.once(
+            made.key(), lambda: (self.at.editor.add(group.name, made.function()), made.lengths)
+        )
         args = (*made.args, m.shape(lengths)) if lengths else tuple(made.args)
         infos = tuple([simplified(var.struct_info or s.OBJECT) for var in outputs])
         annotations = [
@@ -187,9 +185,8 @@ class _FunctionOfGroup:
         self.group, self.outputs, self.lift_constants = group, outputs, lift_constants
         self.args: list[e.Expr] = []
         self.lengths: tuple[p.PrimVar, ...] = ()  # the last operand, if there are any
-        self._slots: dict[
-            object, int
-        ] = {}  # numbers of the results of the group and of what comes from outside
+        # Numbers of the results of the group and of what comes from outside.
+        self._slots: dict[object, int] = {}
         self._parts: list[object] = []
         for binding in group.bindings:
             self._note(binding)
@@ -242,20 +239,17 @@ class _FunctionOfGroup:
         infos = [param.struct_info or s.OBJECT for param in params.values()]
         inner = [info for binding in bindings for info in _infos(binding)]
         dims = dict.fromkeys(dim for info in (*infos, *inner) for dim in all_dims(info))
-        known = {dim for info in infos for dim in defined_dims(info)}
-        unknown = [dim for dim in dims if dim not in known]
-        self.lengths = tuple(unknown[::-1])  # the order that TVM gives mostly
+        self.lengths = untold_lengths(infos, inner)
         whole = list(params.values())
         if self.lengths:  # no other parameter tells them
             whole.append(e.Var("tir_vars", s.ShapeStructInfo(self.lengths)))
             infos.append(s.ShapeStructInfo(self.lengths))
-        copied: dict[p.PrimVar, p.PrimExpr] = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dims}
         named = tuple([replace(b, var=results.get(b.var, b.var)) for b in bindings])
         info = result.struct_info or s.OBJECT
         body = e.SeqExpr((e.DataflowBlock(named),), result, info)
         signature = s.FuncStructInfo(tuple(infos), info)
         fn = e.Function(tuple(whole), body, info, None, self.group.attrs, signature)
-        return Substitution(results, copied).function(fn)
+        return Substitution(results, fresh_dims(dims)).function(fn)
 
     def _params(self) -> dict[object, e.Var]:
         """The parameter for each operand."""

@@ -1,8 +1,8 @@
-"""FuseOps: gather calls of kernels that one kernel may compute into private functions."""
+"""The pattern of a PrimFunc (AnnotateTIROpPattern), and calls of kernels that one kernel may compute gathered by it (FuseOps)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -17,12 +17,13 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
+from relax_explorer.core.ir.walk import all_dims, infos_of, merged_blocks, stated_infos
+from relax_explorer.core.ops.kit.decl import Fusion
+from relax_explorer.core.passes.contract import PassSite, function_pass, module_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups, has_none
 from relax_explorer.core.passes.readings import DATAFLOW
-from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths
+from relax_explorer.core.passes.same_lengths import length_binders, mentioned_lengths, untold_lengths
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     CANONICAL_BINDINGS,
@@ -32,11 +33,17 @@ from relax_explorer.core.phases.module_properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import children, expressions, subexpressions
 
 
 @function_pass(
     "FuseOps",
     reads=[DATAFLOW],
+    only_with=[DATAFLOW],
     requires=[NORMAL_FORM, PATTERNS_ANNOTATED],
     invalidates=[CANONICAL_BINDINGS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
 )
@@ -107,12 +114,11 @@ class _Fusion:
             return ()
         group, info = _Group(row, self.names), last.var.struct_info
         result = simplified(info) if info is not None else None
-        shape = "fused", *group.parts
-        known = at.shared.get(shape)
-        if known is None:
-            callee = at.editor.add(group.name, _finished(group.body()))
-            known = at.shared[shape] = callee, group.lengths
-        callee, lengths = known
+
+        def make() -> tuple[e.GlobalVar, tuple[p.PrimVar, ...]]:
+            return at.editor.add(group.name, _finished(group.body())), group.lengths
+
+        callee, lengths = at.once(("fused", *group.parts), make)
         args = [argument for _, _, argument, _ in group.inputs]
         args += [m.shape(lengths)] if lengths else []
         call = e.Call(callee, tuple(args), struct_info=result, span=last.value.span)
@@ -145,12 +151,10 @@ class _Group:
 
     bindings: list[e.Binding]
     names: FreshNames
-    inputs: list[tuple[object, str, e.Expr, s.StructInfo]] = field(
-        default_factory=list
-    )  # what each parameter stands for, its name, the argument, and its StructInfo
-    fields: list[e.Binding] = field(
-        default_factory=list
-    )  # fields of tuples from outside, read in front of the call
+    # What each parameter stands for, its name, the argument, and its StructInfo.
+    inputs: list[tuple[object, str, e.Expr, s.StructInfo]] = field(default_factory=list)
+    # Fields of tuples from outside, read in front of the call.
+    fields: list[e.Binding] = field(default_factory=list)
     name: str = "fused"
     slots: dict[object, int] = field(default_factory=dict)  # numbers of the variables of the new function
     parts: list[object] = field(default_factory=list)  # equal for groups with equal functions
@@ -211,17 +215,17 @@ class _Group:
     @cached_property
     def lengths(self) -> tuple[p.PrimVar, ...]:
         """Shape variables of the group that its parameters do not tell. If there are any, they are the last parameter."""
-        infos = dict.fromkeys([info for *_, info in self.inputs])
-        told = {dim for info in infos for dim in defined_dims(info)}
-        used = dict.fromkeys(dim for info in infos for dim in all_dims(info))
-        used.update(dict.fromkeys(self.dims))
-        return tuple([dim for dim in used if dim not in told])[::-1]  # the order that TVM gives mostly
+        return untold_lengths(dict.fromkeys([info for *_, info in self.inputs]), self.infos)
 
     @cached_property
     def dims(self) -> dict[p.PrimVar, None]:
         """The shape variables in the StructInfo of the bindings, in order."""
-        infos = [binding.var.struct_info for binding in self.bindings if binding.var is not None]
-        return dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
+        return dict.fromkeys(dim for info in self.infos for dim in all_dims(info))
+
+    @cached_property
+    def infos(self) -> list[s.StructInfo]:
+        """The StructInfo of the bindings, each once."""
+        return list(dict.fromkeys([info for binding in self.bindings for info in stated_infos(binding)]))
 
     def body(self) -> e.Function:
         """The function that computes the group, with shape variables of the function around it, and without StructInfo."""
@@ -265,7 +269,8 @@ def _inside(value: e.Expr, inner: dict[object, e.Var]) -> e.Expr:
 
 def _finished(fn: e.Function) -> e.Function:
     """A function with shape variables of its own, and its StructInfo."""
-    fn = Substitution({}, _renewed(fn)).function(fn)
+    dims = dict.fromkeys(dim for info in infos_of(fn.params) for dim in all_dims(info))
+    fn = Substitution({}, fresh_dims(dims)).function(fn)
     return replace(fn, struct_info=function_info(fn, True))
 
 
@@ -281,8 +286,140 @@ def _length(leaf: e.Expr) -> str:
     return leaf.value.name if type(leaf) is e.PrimValue and type(leaf.value) is p.PrimVar else ""
 
 
-def _renewed(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
-    """New shape variables for those of a function that was cut out of another one."""
-    infos = [param.struct_info for param in fn.params]
-    found = dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
-    return {dim: p.PrimVar(dim.name, dim.dtype) for dim in found}
+# -- op pattern ------------------------------------------------------------------------------------------------------
+# AnnotateTIROpPattern: the pattern of a PrimFunc, by which operators are fused.
+
+
+def op_pattern(fn: t.PrimFunc) -> Fusion:
+    """The pattern of a PrimFunc, from the indices of its loads and stores, block by block."""
+    kind = Fusion.ELEMENTWISE
+    todo: list[t.Stmt] = [fn.body]
+    while todo:
+        node = todo.pop(0)
+        if not isinstance(node, t.SBlock):
+            if isinstance(node, (t.BufferStore, t.Evaluate)):
+                return Fusion.OPAQUE  # outside of a block
+            todo[:0] = children(node)
+        elif node.name == "root":
+            todo[:0] = [node.body]
+        else:
+            kind = _with_block(kind, node)
+    return kind
+
+
+def _with_block(kind: Fusion, block: t.SBlock) -> Fusion:
+    """The pattern of a PrimFunc after one more block, which has pattern `kind` so far."""
+    stores = _stores(block.body)
+    if not stores:
+        return Fusion.OPAQUE
+    store = stores[-1]  # reductions to several results write each of them at the same place
+    loads = _loads(block.body)
+    pattern = _by_indices(store, loads)
+    if pattern is not Fusion.OPAQUE:
+        # A reduction and what is computed from its result, such as a softmax, is fused with what follows only.
+        return Fusion.OUT_ELEMENTWISE if kind is Fusion.REDUCE else max(kind, pattern)
+    reduced = {axis.var for axis in block.iter_vars if axis.kind == "reduce"}
+    if not reduced:
+        return Fusion.OPAQUE
+    if (len(stores) == 1 and _adds_products(store)) or not all(
+        _is_plain(load.indices, reduced) for load in loads
+    ):
+        return max(kind, Fusion.OUT_ELEMENTWISE)
+    return max(kind, Fusion.REDUCE)
+
+
+def _stores(node: t.Stmt) -> list[t.BufferStore]:
+    if isinstance(node, t.BufferStore):
+        return [node]
+    return [store for child in children(node) for store in _stores(child)]
+
+
+def _loads(node: t.Stmt) -> list[BufferLoad]:
+    found = [expr for expr in subexpressions(*expressions(node)) if isinstance(expr, BufferLoad)]
+    return found + [load for child in children(node) for load in _loads(child)]
+
+
+def _by_indices(store: t.BufferStore, loads: Sequence[BufferLoad]) -> Fusion:
+    """The loosest relation between the index of the store and those of the loads."""
+    pattern = Fusion.ELEMENTWISE
+    same = False
+    for load in loads:
+        if load.indices == store.indices:
+            same = True
+        elif _is_broadcast(store, load):
+            pattern = max(pattern, Fusion.BROADCAST)
+        elif _is_injective(store, load):
+            pattern = max(pattern, Fusion.INJECTIVE)
+        else:
+            return Fusion.OPAQUE
+    return Fusion.ELEMENTWISE if pattern is Fusion.BROADCAST and same else pattern
+
+
+def _is_broadcast(store: t.BufferStore, load: BufferLoad) -> bool:
+    """True if the indices of the load are among those of the store, in the same order, apart from axes of one element."""
+    place = 0
+    for index, length in zip(load.indices, load.buffer.shape, strict=True):
+        if _is_number(length, 1) and _is_number(index, 0):
+            continue
+        while place < len(store.indices) and store.indices[place] is not index:
+            place += 1
+        if place == len(store.indices):
+            return False
+    return True
+
+
+def _is_number(expr: p.PrimExpr, value: int) -> bool:
+    return isinstance(expr, p.IntImm) and expr.value == value
+
+
+def _is_injective(store: t.BufferStore, load: BufferLoad) -> bool:
+    """True if the load depends on the variables of the store's index only, and not on values in memory."""
+    if not all(isinstance(index, p.PrimVar) for index in store.indices):
+        return False
+    if any(isinstance(expr, BufferLoad) for expr in subexpressions(*load.indices)):
+        return False
+    return set(_variables(load.indices)) <= set(store.indices)
+
+
+def _variables(exprs: Sequence[p.PrimExpr]) -> list[p.PrimVar]:
+    return [expr for expr in subexpressions(*exprs) if isinstance(expr, p.PrimVar)]
+
+
+def _adds_products(store: t.BufferStore) -> bool:
+    """True for `c[i, j] = c[i, j] + a[i, k] * b[k, j]`, also with conversions, where the operands use axes of the result."""
+    total = store.value
+    if not isinstance(total, p.Add) or not isinstance(total.a, BufferLoad) or not isinstance(total.b, p.Mul):
+        return False
+    factors = [_unconverted(total.b.a), _unconverted(total.b.b)]
+    return all(isinstance(factor, BufferLoad) and _reuses(store, factor) for factor in factors)
+
+
+def _unconverted(expr: p.PrimExpr) -> p.PrimExpr:
+    while isinstance(expr, p.Cast):
+        expr = expr.value
+    return expr
+
+
+def _reuses(store: t.BufferStore, load: BufferLoad) -> bool:
+    """True if some axis of the store is missing in the load, so that its elements are used several times."""
+    if not all(isinstance(index, p.PrimVar) for index in store.indices):
+        return False
+    return bool(set(store.indices) - set(_variables(load.indices)))
+
+
+def _is_plain(indices: Sequence[p.PrimExpr], reduced: set[p.PrimVar]) -> bool:
+    """True if an index that uses a reduced axis is this axis alone."""
+    return all(isinstance(index, p.PrimVar) or reduced.isdisjoint(_variables((index,))) for index in indices)
+
+
+@module_pass("AnnotateTIROpPattern", requires=[NORMAL_FORM], establishes=[PATTERNS_ANNOTATED])
+def annotate_tir_op_pattern(module: IRModule, at: PassSite) -> IRModule:
+    """Set the attribute `op_pattern` of each PrimFunc that lacks it, for FuseOps.
+
+    0 is element-wise, 1 broadcast, 2 injective, 3 a reduction, 4 a reduction or product that later element-wise kernels may join,
+    and 8 opaque.
+    """
+    for name, fn in module.functions.items():
+        if isinstance(fn, PrimFunc) and "op_pattern" not in fn.attrs:
+            at.editor.replace(name, replace(fn, attrs=fn.attrs.having(op_pattern=int(op_pattern(fn)))))
+    return at.editor.done()

@@ -20,10 +20,16 @@ from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate import drop_uncalled, eliminate_dead_code
 from relax_explorer.core.passes.fusion_groups import is_kernel_call
-from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
 from relax_explorer.core.passes.readings import PRIVATE
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.passes.unused_signatures import expand_tuple_arguments, remove_unused_parameters
+from relax_explorer.core.passes.rewrite import at_calls, rewrite
+from relax_explorer.core.passes.unused_signatures import (
+    calls,
+    expand_tuple_arguments,
+    fits,
+    following,
+    remove_unused_parameters,
+    used_as_values,
+)
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     EXPLICIT_ALLOCATION,
@@ -300,10 +306,11 @@ def fuse_tir(module: IRModule, at: PassSite) -> IRModule:
         return drop_uncalled(site)
     for name, kernel in kernels.items():
         site.editor.replace(name, kernel.prim_func)
-    call = _Calls(kernels, site)  # only now references to them have their StructInfo
+    # Only now references to them have their StructInfo.
+    rule = at_calls({name: (site.editor.reference(name), k) for name, k in kernels.items()}, _kernel_call)
     for name, fn in site.module.relax_functions.items():
         if name not in kernels:
-            site.editor.replace(name, rewrite(fn, site, call.rule))
+            site.editor.replace(name, rewrite(fn, site, rule))
     # A nested function may have read what only it reads until it was dropped itself.
     result: IRModule = eliminate_dead_code.run(site.editor.done(), following(site, site.editor.done()))
     return result
@@ -331,27 +338,15 @@ def _kernels(at: PassSite) -> Iterator[tuple[str, FusedKernel]]:
             yield name, found
 
 
-class _Calls:
-    """The rule that makes calls of kernels of the calls of fused functions."""
-
-    def __init__(self, kernels: Mapping[str, FusedKernel], at: PassSite) -> None:
-        self.kernels = kernels
-        self.references = {name: at.editor.reference(name) for name in kernels}
-
-    def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
-        call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in self.kernels:
-            return binding
-        return replace(binding, value=self._kernel_call(call, call.op.name))
-
-    def _kernel_call(self, call: e.Call, name: str) -> e.Call:
-        args: list[e.Expr] = []
-        for arg in call.args:
-            args += map(m.number, arg.values) if type(arg) is e.ShapeExpr else (arg,)
-        out, in_place = call.struct_info or s.OBJECT, self.kernels[name].in_place
-        op, attrs = (_INTO, Attrs({"inplace_indices": in_place})) if in_place else (_NEW, EMPTY)
-        operands = (self.references[name], e.tuple_of(tuple(args)))
-        return e.Call(op, operands, attrs, (out,), out, call.span)
+def _kernel_call(kernel: tuple[e.GlobalVar, FusedKernel], call: e.Call) -> e.Call:
+    """The call of a kernel in place of that of its function."""
+    args: list[e.Expr] = []
+    for arg in call.args:
+        args += map(m.number, arg.values) if type(arg) is e.ShapeExpr else (arg,)
+    reference, (_, in_place) = kernel
+    out = call.struct_info or s.OBJECT
+    op, attrs = (_INTO, Attrs({"inplace_indices": in_place})) if in_place else (_NEW, EMPTY)
+    return e.Call(op, (reference, e.tuple_of(tuple(args))), attrs, (out,), out, call.span)
 
 
 _NEW, _INTO = e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import all_blocks, contents, dataflow_blocks, info_holders, operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.passes import composites
-from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, module_pass
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.patterns import pattern as q
@@ -121,27 +119,23 @@ class _Graph:
         return node
 
     def _binding(self, binding: e.Binding) -> None:
-        pattern, read = self._pattern(binding)
+        pattern = Fusion.OPAQUE if type(binding) is e.MatchCast else self._pattern(binding.value)
         key = binding.var if binding.var is not None else binding.value
+        read = variables(binding.value)
         node = self._add(key, pattern, binding)
         node.is_visible = type(binding.var) is not e.DataflowVar
-        for leaf in read:
-            known = self.of.get(leaf)
+        for var in read:
+            known = self.of.get(var)
             if known is not None and known is not node:
                 known.readers.append((node, pattern))
 
-    def _pattern(self, binding: e.Binding) -> tuple[Fusion, list[e.Expr]]:
-        """The pattern of a binding, and the leaves that it reads."""
-        value = binding.value
-        if type(binding) is e.MatchCast:
-            return Fusion.OPAQUE, [value]
+    def _pattern(self, value: e.Expr) -> Fusion:
+        """The pattern of the value of a binding."""
         if type(value) is e.TupleGetItem:
-            return Fusion.OPAQUE if value.tuple in self.weights else Fusion.INJECTIVE, [value.tuple]
-        if type(value) is e.Call and is_kernel_call(value):
-            return self._of_kernel(value.args[0]), _leaves(value.args[1])
-        if type(value) is e.Function:
-            return Fusion.OPAQUE, list(free_variables(value))
-        return Fusion.OPAQUE, _leaves(value)
+            return Fusion.OPAQUE if value.tuple in self.weights else Fusion.INJECTIVE
+        if type(value) is not e.Call or not is_kernel_call(value):
+            return Fusion.OPAQUE
+        return self._of_kernel(value.args[0])
 
     def _of_kernel(self, callee: e.Expr) -> Fusion:
         if not isinstance(callee, e.GlobalVar):
@@ -167,23 +161,6 @@ def is_kernel_call(value: e.Expr) -> bool:
 
 
 _KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
-
-
-def _leaves(value: e.Expr) -> list[e.Expr]:
-    if type(value) is e.Tuple and e.LEAVES.issuperset(map(type, value.fields)):
-        return list(value.fields)  # most often
-    if type(value) is e.Call and type(value.op) is e.OpRef and e.LEAVES.issuperset(map(type, value.args)):
-        return [value.op, *value.args]
-    found: list[e.Expr] = []
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        inner = operands(item)
-        if inner:
-            todo.extend(inner[::-1])
-        else:
-            found.append(item)
-    return found
 
 
 # -- post-dominators -------------------------------------------------------------------------------------------------------
@@ -333,10 +310,8 @@ def _read(text: str) -> FusionPattern:
     name, colon, pattern = text.partition(":")
     read = read_pattern(pattern.strip()) if colon and name.strip() else None
     if not isinstance(read, q.Pattern):
-        problem = f"{text!r} is no name with a pattern"
-        raise Failure(
-            Diagnostic(codes.BAD_OPTION, problem, help='write patterns="my.dense: relu(matmul(_, _))"')
-        )
+        help = 'write patterns="my.dense: relu(matmul(_, _))"'
+        raise bad_option(f"{text!r} is no name with a pattern", help)
     return FusionPattern(name.strip(), read)
 
 
@@ -367,83 +342,86 @@ def _is_open(name: str, fn: e.Function, entry_functions: Sequence[str]) -> bool:
     return not closed and (not entry_functions or name in entry_functions)
 
 
+class _Place(NamedTuple):
+    """The place of a variable in the text: its number, which is its own, and its block and binding."""
+
+    number: int
+    block: e.BindingBlock
+    binding: e.Binding
+
+
 class _Matches:
     """The groups of the matches of one pattern in one function."""
 
+    everywhere = False  # True if a match may end outside of dataflow blocks
+
     def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
         self.pattern, self.values = pattern, binding_index(fn).values
+        self.attrs = Attrs({"Composite": pattern.name, "Primitive": True})
         self.grouping: dict[e.Binding, Group] = {}
+        self.places: dict[e.Expr, _Place] = {}  # of the variables so far
         wanted = roots(pattern.pattern)
-        for block in dataflow_blocks(fn):
-            inside: dict[e.Expr | None, int] = {binding.var: n for n, binding in enumerate(block.bindings)}
+        for block in all_blocks(fn) if self.everywhere else dataflow_blocks(fn):
             for binding in block.bindings:
+                if binding.var is None:
+                    continue
+                self.places[binding.var] = _Place(len(self.places), block, binding)
                 if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
-                    self._try(binding, block, inside)
+                    found = match(pattern.pattern, binding.var, self.values)
+                    if found is not None and pattern.check(found):
+                        self._take(binding.var, block, found)
 
-    def _try(self, root: e.Binding, block: e.BindingBlock, inside: dict[e.Expr | None, int]) -> None:
-        assert type(root) is e.VarBinding  # its value is a call
-        found = match(self.pattern.pattern, root.var, self.values)
-        if found is None or not self.pattern.check(found):
-            return
-        numbers = {inside[root.var]}
+    def _take(self, root: e.Var, home: e.BindingBlock, found: Match) -> None:
+        """Make a match a group, if all of it stands in one dataflow block, and belongs to no match yet."""
+        members = {root}
         for part, operand in found.operands.items():
-            while isinstance(part, _DESCRIBED) and operand in inside:
-                numbers.add(inside[operand])
-                operand = block.bindings[inside[operand]].value  # a copy is part of the match
-            if isinstance(part, _DESCRIBED) and isinstance(operand, e.Var):
-                return  # it is computed outside of the block
-        members = [block.bindings[n] for n in sorted(numbers)]
-        if any(member in self.grouping or _has_held_shape(member) for member in members):
-            return
-        group = Group(Attrs({"Composite": self.pattern.name, "Primitive": True}))
-        for member in members:
-            assert type(member) is e.VarBinding  # a pattern sees no other values
-            group.bindings.append(member)
-            self.grouping[member] = group
+            while isinstance(part, _DESCRIBED) and isinstance(operand, e.Var):
+                place = self.places.get(operand)
+                if place is None or place.block is not home:
+                    return  # it is computed outside of the block
+                members.add(operand)
+                operand = place.binding.value  # a copy is part of the match
+        row = self._bindings(members)
+        if not any(binding in self.grouping or _has_held_shape(binding) for binding in row):
+            group = Group(self.attrs, row)
+            self.grouping.update(dict.fromkeys(row, group))
+
+    def _bindings(self, members: set[e.Var]) -> list[e.VarBinding]:
+        """The bindings of variables, in text order. A pattern sees no match_casts."""
+        found = [place.binding for place in sorted([self.places[var] for var in members])]
+        return [binding for binding in found if type(binding) is e.VarBinding]
 
 
-class _SharedMatches:
+class _SharedMatches(_Matches):
     """The groups of the matches of one pattern as TVM finds them: a match takes bindings from earlier ones, and reaches into other blocks.
 
     The rest of an earlier match is a group by itself, with the name of the pattern; so is what each block has of a match. Only the end
     of an earlier match stays where it is: a match with it does not count.
     """
 
-    def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
-        self.pattern, self.values = pattern, binding_index(fn).values
-        self.grouping: dict[e.Binding, Group] = {}
-        self.places: dict[e.Expr, tuple[e.BindingBlock, e.Binding]] = {}
-        self.ends: set[e.Var] = set()  # the roots of matches of several bindings
-        wanted = roots(pattern.pattern)
-        for block in all_blocks(fn):
-            for binding in block.bindings:
-                if binding.var is None:
-                    continue
-                self.places[binding.var] = block, binding
-                if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
-                    self._try(binding.var)
+    everywhere = True
 
-    def _try(self, root: e.Var) -> None:
-        found = match(self.pattern.pattern, root, self.values)
-        if found is None or not self.pattern.check(found):
-            return
+    def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
+        self.ends: set[e.Var] = set()  # the roots of matches of several bindings
+        super().__init__(fn, pattern)
+
+    def _take(self, root: e.Var, home: e.BindingBlock, found: Match) -> None:
         members = {root}
         for part, operand in found.operands.items():
             while isinstance(part, _DESCRIBED) and isinstance(operand, e.Var) and operand in self.places:
                 members.add(operand)
-                operand = self.places[operand][1].value
-        if self.ends & members or any(_has_held_shape(self.places[var][1]) for var in members):
+                operand = self.places[operand].binding.value
+        if self.ends & members or any(_has_held_shape(self.places[var].binding) for var in members):
             return
         if len(members) > 1:
             self.ends.add(root)
         groups: dict[e.BindingBlock, Group] = {}
-        for var in [var for var in self.places if var in members]:
-            block, binding = self.places[var]
-            if type(block) is e.DataflowBlock and type(binding) is e.VarBinding:
+        for binding in self._bindings(members):
+            block = self.places[binding.var].block
+            if type(block) is e.DataflowBlock:
                 if binding in self.grouping:
                     self.grouping[binding].bindings.remove(binding)
-                attrs = Attrs({"Composite": self.pattern.name, "Primitive": True})
-                group = self.grouping[binding] = groups.setdefault(block, Group(attrs))
+                group = self.grouping[binding] = groups.setdefault(block, Group(self.attrs))
                 group.bindings.append(binding)
 
 

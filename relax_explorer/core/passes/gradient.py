@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, defined_dims, sequences
-from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
-from relax_explorer.core.passes.derivatives import RULES
-from relax_explorer.core.passes.partials import NoGradient, Partials, add
+from relax_explorer.core.ir.substitute import Copy, fresh_dims
+from relax_explorer.core.passes.cast_checks import bound_dims
+from relax_explorer.core.passes.contract import PassSite, bad_option, failure_at, module_pass, relax_function
+from relax_explorer.core.passes.derivatives import RULES, NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
@@ -54,9 +54,8 @@ def gradient(
     fn = relax_function(module, func_name)
     wanted = [_number(fn, name) for name in require_grads] or list(range(len(fn.params)))
     if len(set(wanted)) < len(wanted):
-        raise _bad(
-            f"require_grads names {require_grads[_repeated(wanted)]!r} twice", "name each parameter once"
-        )
+        text = f"require_grads names {require_grads[_repeated(wanted)]!r} twice"
+        raise bad_option(text, "name each parameter once")
     _check_blocks(fn)
     _check_target(fn, target_index)
     adjoint = _Adjoint(fn, at, target_index).function(wanted)
@@ -65,16 +64,14 @@ def gradient(
     return at.editor.done()
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help))
+_failure = partial(failure_at, origin="Gradient")
 
 
 def _number(fn: e.Function, name: str) -> int:
     names = [param.name for param in fn.params]
     if name not in names:
-        raise _bad(
-            f"require_grads: no parameter is called {name!r}", f"the parameters are {', '.join(names)}"
-        )
+        text = f"require_grads: no parameter is called {name!r}"
+        raise bad_option(text, f"the parameters are {', '.join(names)}")
     return names.index(name)
 
 
@@ -87,9 +84,9 @@ def _check_blocks(fn: e.Function) -> None:
     for block in fn.body.blocks:
         if type(block) is not e.DataflowBlock:
             text = "Gradient can't run here: it needs a function that is one dataflow block"
-            label = Label(block.bindings[0], "this binding is outside", True)
             help = "run ConvertToDataflow{min_size=1} first"
-            raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), help=help, origin="Gradient"))
+            outside = block.bindings[0]
+            raise _failure(codes.NEEDS_ANOTHER_PASS, text, outside, "this binding is outside", help)
 
 
 def _check_target(fn: e.Function, index: int) -> None:
@@ -97,36 +94,21 @@ def _check_target(fn: e.Function, index: int) -> None:
     info = fn.body.body.struct_info
     fields = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
     if not 0 <= index < len(fields):
-        raise _bad(
-            f"target_index is {index}", f"the function has {len(fields)} result{'s' * (len(fields) != 1)}"
-        )
+        many = "s" * (len(fields) != 1)
+        raise bad_option(f"target_index is {index}", f"the function has {len(fields)} result{many}")
     target = fields[index]
     if not _is_float(target) or not isinstance(target, s.TensorStructInfo) or target.ndim != 0:
-        text, help = (
-            f"the result to differentiate is {target}",
-            "reduce it to a float scalar first, for instance by R.sum",
-        )
-        label = Label(fn.body.body, "the result", True)
-        raise Failure(Diagnostic(codes.NO_GRADIENT, text, (label,), help=help, origin="Gradient"))
+        text = f"the result to differentiate is {target}"
+        help = "reduce it to a float scalar first, for instance by R.sum"
+        raise _failure(codes.NO_GRADIENT, text, fn.body.body, "the result", help)
 
 
 def _is_float(info: s.StructInfo | None) -> bool:
     return isinstance(info, s.TensorStructInfo) and info.dtype is not None and info.dtype.is_float
 
 
-class _Copy(Substitution):
-    """Copies a function with new variables."""
-
-    def _define(self, var: e.Var) -> e.Var:
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
-        return new
-
-
 def _copied(fn: e.Function) -> e.Function:
-    infos = [param.struct_info for param in fn.params if param.struct_info is not None]
-    infos += [b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]
-    dims = {dim for info in infos for dim in defined_dims(info)}
-    return _Copy({}, {dim: p.PrimVar(dim.name, dim.dtype) for dim in dims}).function(fn)
+    return Copy({}, fresh_dims(bound_dims(fn))).function(fn)
 
 
 class _Adjoint:
@@ -158,7 +140,8 @@ class _Adjoint:
                 outputs = [self._output(self.fn.params[number]) for number in wanted]
             emitted = self.build.emitted_since(0)
         result = e.tuple_of((self.fn.body.body, e.tuple_of(tuple(outputs))))
-        kept = _read(emitted, result)
+        unread = set(unneeded(reversed(emitted), set(variables(result)), lambda b: type(b) is e.MatchCast))
+        kept = [binding for binding in emitted if binding not in unread]
         successors: dict[e.Binding, list[e.Binding]] = {}
         for new in kept:
             if new in origins:
@@ -208,10 +191,7 @@ class _Adjoint:
         except NoGradient as reason:
             text = f"the result depends on this call, which has no gradient: {reason}"
             help = "leave the call out, or mark its result with R.grad.no_grad"
-            label = Label(old, "this call", True)
-            raise Failure(
-                Diagnostic(codes.NO_GRADIENT, text, (label,), help=help, origin="Gradient")
-            ) from None
+            raise _failure(codes.NO_GRADIENT, text, old, "this call", help) from None
         for operand, increment in zip(value.args, increments, strict=True):
             if increment is not None:
                 self._increase(operand, increment)
@@ -257,9 +237,8 @@ class _Adjoint:
             return whole.fields[number]
         base = self._leaf(whole)
         info = base.struct_info
-        return e.TupleGetItem(
-            base, number, info.fields[number] if isinstance(info, s.TupleStructInfo) else None
-        )
+        field = info.fields[number] if isinstance(info, s.TupleStructInfo) else None
+        return e.TupleGetItem(base, number, field)
 
     def _leaf(self, value: e.Expr) -> e.Expr:
         """A value as an operand. It is emitted once."""
@@ -299,18 +278,3 @@ def _has_float(info: s.StructInfo | None) -> bool:
     if isinstance(info, s.TupleStructInfo):
         return any(map(_has_float, info.fields))
     return _is_float(info)
-
-
-def _read(emitted: tuple[e.Binding, ...], result: e.Expr) -> list[e.Binding]:
-    """The bindings that the result depends on, and those that check something."""
-    needed = set(variables(result))
-    kept = []
-    for binding in reversed(emitted):
-        if type(binding) is not e.MatchCast and binding.var not in needed:
-            continue
-        kept.append(binding)
-        needed.update(variables(binding.value))
-        for seq in sequences(binding.value):
-            needed.update(var for b in seq.blocks for inner in b.bindings for var in variables(inner.value))
-            needed.update(variables(seq.body))
-    return kept[::-1]

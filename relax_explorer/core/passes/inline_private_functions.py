@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
-from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
@@ -17,23 +17,24 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
-    bindings,
+    called,
     contents,
+    infos_of,
     map_blocks,
     map_sequences,
     merged_blocks,
     sequences,
     substitute_info,
 )
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
-from relax_explorer.core.passes.eliminate import drop_unread
-from relax_explorer.core.passes.liveness import killed
-from relax_explorer.core.passes.private_functions import canonical
+from relax_explorer.core.passes.eliminate import drop_unread, killed
 from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.unused_signatures import canonical
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
@@ -41,6 +42,7 @@ from relax_explorer.core.program.module import IRModule
 @module_pass(
     "InlinePrivateFunctions",
     reads=[PRIVATE],
+    only_with=[PRIVATE],
     has_profiles=True,
     requires=[NORMAL_FORM],
     establishes=[CANONICAL_BINDINGS],
@@ -137,11 +139,8 @@ class _Callee:
     @classmethod
     def of(cls, fn: e.Function, private: Mapping[str, _Callee]) -> _Callee:
         """The callee for a function that calls some of these."""
-        params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-        has, casts = contents(fn), list[s.StructInfo]()
-        if e.MatchCast in has.bindings:
-            casts = [b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]
-        dims = frozenset([dim for info in (*params, *casts) for dim in defined_dims(info)])
+        params = infos_of(fn.params)
+        has, dims = contents(fn), frozenset(bound_dims(fn))
         divides = any([type(block) is not e.DataflowBlock for block in fn.body.blocks])
         has_functions = e.Function in has.values
         calls = not private.keys().isdisjoint(mentioned(fn))
@@ -172,11 +171,8 @@ def _depth(seq: e.SeqExpr) -> int:
 
 
 def _called(binding: e.Binding) -> str:
-    """The name of the global function that a binding calls; empty if it calls none."""
-    value = binding.value
-    if type(value) is e.Call and type(value.op) is e.GlobalVar and type(binding) is e.VarBinding:
-        return value.op.name
-    return ""
+    """The name of what a binding calls; empty if it calls nothing."""
+    return called(binding.value) if type(binding) is e.VarBinding else ""
 
 
 @dataclass(slots=True)
@@ -281,7 +277,7 @@ class _Inliner:
         build, outer, call, as_tvm = self.build, frame.copy, binding.value, self.at.as_tvm
         assert isinstance(call, e.Call)  # the caller checked this
         build.names, build.normalizer.place = frame.names, call.span or binding.span
-        infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+        infos = infos_of(call.args)
         dims = self._dims(callee, infos) if callee.dims else {}
         is_inside = type(binding.var) is e.DataflowVar or (outer is not None and outer.is_inside)
         copy = _Copy(is_inside and callee.is_graph)
@@ -324,7 +320,7 @@ class _Inliner:
             params, infos = tuple([params[at] for at in scalars]), tuple([infos[at] for at in scalars])
         match_params(params, infos, dims)
         others = callee.dims - dims.keys()
-        return dims | {dim: p.PrimVar(dim.name, dim.dtype) for dim in others}
+        return dims | fresh_dims(others)
 
 
 def _with_outputs(fn: e.Function, at: PassSite) -> e.Function:

@@ -17,11 +17,10 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
+from relax_explorer.core.ir.walk import bindings, casts_in, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import Kept, PassSite
-from relax_explorer.core.passes.eliminate import reached
-from relax_explorer.core.passes.liveness import Live
+from relax_explorer.core.passes.eliminate import Live, reached
 from relax_explorer.core.passes.same_lengths import known_lengths
 from relax_explorer.core.passes.tvm_kernels import FORMATS
 from relax_explorer.core.program.module import IRModule
@@ -140,9 +139,7 @@ class _Kept:
     @cached_property
     def checks(self) -> set[str]:
         """The names and the StructInfo of all match_casts of the new module."""
-        casts = [
-            b for fn in self.after.relax_functions.values() for b in bindings(fn) if type(b) is e.MatchCast
-        ]
+        casts = [cast for fn in self.after.relax_functions.values() for cast in casts_in(fn)]
         names = {b.var.name for b in casts if b.var is not None}
         return names | {str(b.struct_info) for b in casts}
 
@@ -439,9 +436,8 @@ def resigned(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss
         if not fn.is_private and Kept.SIGNATURES not in site.changes:
             yield from _other_params(name, fn, new)
         yield from _lost_attributes(name, fn, new)
-        if (
-            _contradicts(new) and not _contradicts(fn) and Kept.RESULTS not in site.changes
-        ):  # lengths that options give may
+        # Lengths that options give may contradict it.
+        if _contradicts(new) and not _contradicts(fn) and Kept.RESULTS not in site.changes:
             yield Loss(
                 new.body,
                 f"{name} returns {new.body.struct_info}, its annotation says {new.ret_struct_info}",

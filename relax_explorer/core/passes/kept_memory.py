@@ -6,9 +6,10 @@ blame a pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.dataflow import Analysis, solve
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.walk import bindings, contents, operands, sequences
 from relax_explorer.core.passes.kept import Loss
@@ -36,107 +37,84 @@ def overwritten(before: IRModule, after: IRModule) -> Iterator[Loss]:
         yield next((loss for _, loss in found if loss.place not in old), found[0][1])
 
 
+Values = Mapping[e.Expr, e.Expr]
+Later = set[e.Var]  # the variables whose memory is read behind a place
+
+
 def _of_function(fn: e.Function) -> list[Loss]:
     """The calls of a function, and of those nested in it, that overwrite a value that is read later."""
     if _IN_PLACE not in contents(fn).operators:
         return []
-    walk = _Later(fn)
-    walk.sequence(fn.body)
-    return walk.found
+    values: Values = {b.var: b.value for b in bindings(fn) if b.var is not None}
+    found: list[Loss] = []
 
-
-class _Later:
-    """A walk from the end of a function. `later` are the variables whose memory is read behind a binding."""
-
-    def __init__(self, fn: e.Function) -> None:
-        self.found: list[Loss] = []
-        self.later: dict[e.Var, None] = {}
-        self.added: list[e.Var] = []  # to `later`, in this order
-        self.values = {b.var: b.value for b in bindings(fn) if b.var is not None}
-
-    def sequence(self, seq: e.SeqExpr) -> None:
-        """Walk over a sequence, the last binding first."""
-        self._read([seq.body])
-        for block in reversed(seq.blocks):
-            for binding in reversed(block.bindings):
-                self._binding(binding)
-
-    def _binding(self, binding: e.Binding) -> None:
+    def transfer(later: Later, binding: e.Binding) -> Later:
         value = binding.value
-        if type(value) is e.If:
-            self._branches(value)
-        elif type(value) is e.Function:
-            inner = _Later(value)
-            inner.values = self.values
-            inner.sequence(value.body)
-            self.found += inner.found
-        elif type(value) is e.Call:
-            if value.op is _IN_PLACE:
-                self._overwrite(binding, value)
-            self._read(operands(value))
+        if type(value) is e.Call:
+            lost = next((var for var in _memory(_overwritten(value), values) if var in later), None)
+            if lost is not None:
+                found.append(Loss(binding, f"a call overwrites {lost.name!r}, which is read later"))
+            later.update(_memory(operands(value), values))
+        return later
 
-    def _branches(self, value: e.If) -> None:
-        """Walk over both branches. What one reads is not read behind the other."""
-        read: list[e.Var] = []
-        for branch in sequences(value):
-            start = len(self.added)
-            self.sequence(branch)
-            read += self.added[start:]
-            for var in self.added[start:]:
-                del self.later[var]
-            del self.added[start:]
-        self._read([*read, value.condition])
+    def enter(later: Later, binding: e.Binding) -> list[tuple[e.SeqExpr, Later]]:
+        is_branch = type(binding.value) is e.If  # nobody knows what is read behind a nested function
+        return [(seq, later if is_branch else set()) for seq in sequences(binding.value)]
 
-    def _overwrite(self, binding: e.Binding, call: e.Call) -> None:
-        places = call.attrs.get("inplace_indices") or ()
-        given = call.args[1]
-        fields = given.fields if type(given) is e.Tuple else (given,)
-        for place in places:
-            if isinstance(place, int) and 0 <= place < len(fields):
-                for var in self._memory([fields[place]]):
-                    if var in self.later:
-                        self.found.append(
-                            Loss(binding, f"a call overwrites {var.name!r}, which is read later")
-                        )
-                        return
+    def join(later: Later, binding: e.Binding, ends: list[Later]) -> Later:
+        """What one branch reads is read in front of the If, but not behind the other branch."""
+        if type(binding.value) is e.If:
+            later.update(*ends, _memory([binding.value.condition], values))
+        return later
 
-    def _read(self, values: Iterable[e.Expr]) -> None:
-        for var in self._memory(values):
-            if var not in self.later:
-                self.later[var] = None
-                self.added.append(var)
+    def result(later: Later, expr: e.Expr) -> Later:
+        return later | set(_memory([expr], values))  # a new set: the other branch reads nothing of this one
 
-    def _memory(self, values: Iterable[e.Expr]) -> Iterator[e.Var]:
-        """The variables that hold the memory of values, and of what functions capture: copies and fields are looked through."""
-        open_, seen = list(values), set[e.Expr]()
-        while open_:
-            value = open_.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            if type(value) is e.Tuple:
-                open_ += value.fields
-            elif isinstance(value, e.Var):
-                known = self.values.get(value)
-                if type(known) is e.Function:
-                    open_ += free_variables(known)
-                part = self._part(known)
-                if part is None:
-                    yield value
-                else:
-                    open_.append(part)
+    solve(Analysis(transfer, enter, join, result, backward=True), fn.body, set())
+    return found
 
-    def _part(self, value: e.Expr | None) -> e.Expr | None:
-        """What a variable with this value stands for: another variable, a tuple, or a field of one."""
-        if isinstance(value, (e.Var, e.Tuple)):
-            return value
-        if type(value) is not e.TupleGetItem:
-            return None
-        whole: e.Expr | None = value.tuple
+
+def _overwritten(call: e.Call) -> list[e.Expr]:
+    """The arguments that a call overwrites."""
+    if call.op is not _IN_PLACE:
+        return []
+    given, places = call.args[1], call.attrs.get("inplace_indices") or ()
+    fields = given.fields if type(given) is e.Tuple else (given,)
+    return [fields[place] for place in places if isinstance(place, int) and 0 <= place < len(fields)]
+
+
+def _memory(exprs: Iterable[e.Expr], values: Values) -> Iterator[e.Var]:
+    """The variables that hold the memory of expressions, and of what functions capture: copies and fields are looked through."""
+    open_, seen = list(exprs), set[e.Expr]()
+    while open_:
+        expr = open_.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if type(expr) is e.Tuple:
+            open_ += expr.fields
+        elif isinstance(expr, e.Var):
+            known = values.get(expr)
+            if type(known) is e.Function:
+                open_ += free_variables(known)
+            part = _part(known, values)
+            if part is None:
+                yield expr
+            else:
+                open_.append(part)
+
+
+def _part(value: e.Expr | None, values: Values) -> e.Expr | None:
+    """What a variable with this value stands for: another variable, a tuple, or a field of one."""
+    if isinstance(value, (e.Var, e.Tuple)):
+        return value
+    if type(value) is not e.TupleGetItem:
+        return None
+    whole: e.Expr | None = value.tuple
+    while isinstance(whole, e.Var):
+        whole = values.get(whole)
+    if type(whole) is e.TupleGetItem:
+        whole = _part(whole, values)
         while isinstance(whole, e.Var):
-            whole = self.values.get(whole)
-        if type(whole) is e.TupleGetItem:
-            whole = self._part(whole)
-            while isinstance(whole, e.Var):
-                whole = self.values.get(whole)
-        return whole.fields[value.index] if type(whole) is e.Tuple else None
+            whole = values.get(whole)
+    return whole.fields[value.index] if type(whole) is e.Tuple else None

@@ -7,24 +7,27 @@ from functools import cached_property
 
 from relax_explorer.core.check.call_graph import call_graph
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.matching import as_told, match_params
+from relax_explorer.core.check.matching import as_told, call_dims
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY
+from relax_explorer.core.ir.dataflow import Analysis, reachable, solve
 from relax_explorer.core.ir.facts import Facts, facts, free_variables, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.substitute import Substitution, fresh_dims
 from relax_explorer.core.ir.walk import (
-    WITH_BLOCKS,
     all_dims,
     bindings,
     defined_dims,
     exprs,
+    functions_in,
     info_holders,
+    infos_of,
     operands,
     sequences,
+    stated_infos,
 )
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.readings import NESTED
@@ -46,6 +49,7 @@ from relax_explorer.core.program.module import IRModule
     "LambdaLift",
     rebuilds=True,
     reads=[NESTED],
+    only_with=[NESTED],
     requires=[NORMAL_FORM],
     establishes=[NO_NESTED_FUNCTIONS, CLOSURES_CONVERTED],
     invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],
@@ -60,15 +64,10 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     is not passed: the function has a length of its own; a result that was said to be a function still is; and every closure is called by
     `invoke_pure_closure`.
     """
-    nesting = {
-        name
-        for name, fn in module.relax_functions.items()
-        if any(type(binding.value) is e.Function for binding in bindings(fn))
-    }
+    nesting = {name for name, fn in module.relax_functions.items() if len(functions_in(fn)) > 1}
     affected = nesting | _calling_makers(module, nesting)
-    at.shared["moved"] = moved = dict[
-        e.Binding, e.Binding
-    ]()  # those that a new function holds anew, each once
+    # Those that a new function holds anew, each once.
+    at.shared["moved"] = moved = dict[e.Binding, e.Binding]()
     for name, fn in module.relax_functions.items():
         if name in affected:
             at.editor.replace(name, _Lifter(at, name, fn).function(fn))
@@ -79,18 +78,16 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
 
 def _calling_makers(module: IRModule, nesting: set[str]) -> set[str]:
     """The functions that call one that returns a closure, where `nesting` are those with nested functions."""
-    makers = {name for name in nesting if _may_return_closure(module.relax_functions[name])}
-    callers: dict[str, list[str]] = {}
+    functions, callers = module.relax_functions, dict[str, list[str]]()
+    makers = [name for name in nesting if _may_return_closure(functions[name])]
     for name, called in call_graph(module).items() if makers else ():
         for callee in called:
             callers.setdefault(callee, []).append(name)
-    found, todo = set[str](), list(makers)
-    while todo:
-        for name in callers.get(todo.pop(), ()):
-            if name not in found and _may_return_closure(module.relax_functions[name]):
-                todo.append(name)
-            found.add(name)
-    return found
+
+    def passing_on(name: str) -> list[str]:
+        return [caller for caller in callers.get(name, ()) if _may_return_closure(functions[caller])]
+
+    return {caller for name in reachable(makers, passing_on) for caller in callers.get(name, ())}
 
 
 def _may_return_closure(fn: e.Function) -> bool:
@@ -107,20 +104,22 @@ class _Scopes:
 
     def add(self, fn: e.Function, own: e.Var | None) -> None:
         """Note a function and those in it."""
-        self._note(own, *[param.struct_info or s.OBJECT for param in fn.params])
-        todo = [(binding, own) for block in fn.body.blocks for binding in block.bindings]
-        while todo:
-            binding, own = todo.pop()
-            value, scope = binding.value, own
+        self._note(own, *infos_of(fn.params))
+
+        def transfer(own: e.Var | None, binding: e.Binding) -> e.Var | None:
+            value = binding.value
             if type(binding) is e.MatchCast:
                 self._note(own, binding.struct_info)
             elif type(value) is e.Function and binding.var is not None:
-                self.around[binding.var], scope = own, binding.var
-                self.functions[binding.var] = value
-                self._note(scope, *[param.struct_info or s.OBJECT for param in value.params])
-            if type(value) in WITH_BLOCKS:
-                blocks = [block for seq in sequences(value) for block in seq.blocks]
-                todo += [(inner, scope) for block in blocks for inner in block.bindings]
+                self.around[binding.var], self.functions[binding.var] = own, value
+                self._note(binding.var, *infos_of(value.params))
+            return own
+
+        def enter(own: e.Var | None, binding: e.Binding) -> list[tuple[e.SeqExpr, e.Var | None]]:
+            scope = binding.var if type(binding.value) is e.Function else own
+            return [(seq, scope) for seq in sequences(binding.value)]
+
+        solve(Analysis(transfer, enter), fn.body, own)
 
     def _note(self, own: e.Var | None, *infos: s.StructInfo) -> None:
         for dim in [dim for info in infos for dim in defined_dims(info)]:
@@ -150,21 +149,17 @@ class _Lifter:
     def __init__(self, at: PassSite, name: str, fn: e.Function) -> None:
         self.at, self.name, self.fn = at, name, fn
         self.names = FreshNames.of(fn)
-        self.closures: dict[
-            e.Expr, s.StructInfo
-        ] = {}  # objects that hold closures now, with the StructInfo of these
+        # Objects that hold closures now, with the StructInfo of these.
+        self.closures: dict[e.Expr, s.StructInfo] = {}
         self.tuples: set[e.Expr] = set()  # tuples with closures
         self.open: set[e.Expr] = set()  # other tuples that may have closures
         self.impure: set[e.Expr] = set()  # those whose functions have effects
         self.scopes = _Scopes()
         self.scopes.add(fn, None)
-        self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
-        self.vague: set[str] = (
-            set()
-        )  # the new functions that say less of their results than the nested ones did
-        for binding in bindings(fn):
-            if type(binding.value) is e.Function:
-                self.unchanged.add(binding.value)
+        # The nested functions in which the walk finds nothing to lift.
+        self.unchanged: set[e.Expr] = set(functions_in(fn)[1:])
+        # The new functions that say less of their results than the nested ones did.
+        self.vague: set[str] = set()
 
     @cached_property
     def facts(self) -> Facts:
@@ -212,7 +207,7 @@ class _Lifter:
             isinstance(info, s.FuncStructInfo) and isinstance(field, e.Var) and not self._holds(field)
             for info, field in zip(said.fields, fields, strict=True)
         ]
-        have = [field.struct_info or s.OBJECT for field in fields]
+        have = infos_of(fields)
         infos = [info if kept else own for info, own, kept in zip(said.fields, have, others, strict=True)]
         return s.TupleStructInfo(tuple(infos)) if any(others) else None
 
@@ -336,7 +331,7 @@ class _Lifter:
 
     def _fits(self, own: e.Var, fn: e.Function, used: list[p.PrimVar]) -> bool:
         """True if every use of a function is a call whose arguments have the captured lengths."""
-        params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+        params = infos_of(fn.params)
         told = {dim for info in params for dim in defined_dims(info)}
         if not told.issuperset(used):
             return False
@@ -344,8 +339,7 @@ class _Lifter:
             call = self.facts.bindings[number].value if number < len(self.facts.bindings) else None
             if type(call) is not e.Call or call.op is not own or own in call.args:
                 return False
-            dims: dict[p.PrimVar, p.PrimExpr] = {}
-            match_params(params, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dims)
+            dims = call_dims(fn.params, call.args)
             if any(dims.get(dim) is not dim for dim in used):
                 return False
         return True
@@ -361,7 +355,7 @@ class _Lifter:
     ) -> e.Function:
         """The function of the module: captured values are its last parameters, and it calls itself by its name, if it reads `own`."""
         copies = _copies(captured)
-        renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(dims)}
+        renewed = fresh_dims(dict.fromkeys(dims))
         extra = [copies[item] if isinstance(item, e.Var) else _scalar(item) for item in captured]
         if lengths:
             extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
@@ -403,7 +397,7 @@ def _copies(captured: tuple[e.Var | p.PrimVar, ...]) -> dict[e.Var, e.Var]:
     A captured length is a parameter itself, and then another one than the length of a captured tensor: nothing compares them.
     """
     scalars = [item for item in captured if isinstance(item, p.PrimVar)]
-    apart = Substitution({}, {dim: p.PrimVar(dim.name, dim.dtype) for dim in scalars})
+    apart = Substitution({}, fresh_dims(scalars))
     return {var: e.Var(var.name, apart.info(var.struct_info), var.span) for var in _values(captured)}
 
 
@@ -481,21 +475,14 @@ def _invoked(call: e.Call, info: s.StructInfo | None, pure: bool) -> e.Call:
 
 
 def _without_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
-    return (
-        replace(binding, annotation=None)
-        if type(binding) is e.VarBinding and binding.annotation is not None
-        else binding
-    )
+    return replace(binding, annotation=None) if type(binding) is e.VarBinding else binding
 
 
 def _dims_of(fn: e.Function) -> list[p.PrimVar]:
     """The shape variables in the signature and the body of a function."""
-    infos = [*[param.struct_info for param in fn.params], fn.ret_struct_info]
-    for binding in bindings(fn):
-        infos.append(binding.var.struct_info if binding.var is not None else None)
-        if type(binding) is e.MatchCast:
-            infos.append(binding.struct_info)
-    told = [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
+    infos = [*infos_of(fn.params), fn.ret_struct_info or s.OBJECT]
+    infos += [info for binding in bindings(fn) for info in stated_infos(binding)]
+    told = [dim for info in dict.fromkeys(infos) for dim in all_dims(info)]
     parts = [part for expr in exprs(fn) for part in _lengths_in(expr)]
     return list(dict.fromkeys([*told, *[dim for part in parts for dim in p.free_vars(part)]]))
 

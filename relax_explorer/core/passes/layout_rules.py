@@ -108,12 +108,7 @@ def letters(text: str) -> tuple[str, ...]:
 def permuted(text: str, layout: Layout) -> str:
     """The letters of a layout such as NCHW, in the order of `layout`."""
     names = letters(text)
-    return "".join(
-        [
-            names[entry] if isinstance(entry, int) else f"{entry[1]}{names[entry[0]].lower()}"
-            for entry in layout
-        ]
-    )
+    return "".join([names[x] if isinstance(x, int) else f"{x[1]}{names[x[0]].lower()}" for x in layout])
 
 
 @lru_cache(KNOWN_LAYOUTS)
@@ -148,13 +143,8 @@ def _whole(layout: Layout) -> tuple[int, ...]:
 def _renumbered(layout: Layout, dropped: set[int]) -> Layout:
     """The layout without some axes of the program."""
     rest = sorted({axis_of(entry) for entry in layout} - dropped)
-    return tuple(
-        [
-            rest.index(entry) if isinstance(entry, int) else (rest.index(entry[0]), entry[1])
-            for entry in layout
-            if axis_of(entry) not in dropped
-        ]
-    )
+    kept = [entry for entry in layout if axis_of(entry) not in dropped]
+    return tuple([rest.index(x) if isinstance(x, int) else (rest.index(x[0]), x[1]) for x in kept])
 
 
 def _numbers(value: int | Sequence[int] | None, rank: int) -> list[int]:
@@ -324,11 +314,8 @@ def _strided_slice(c: LayoutCall) -> Plan | None:
     layout, axes = c.layout(), c.value.args[1]
     if layout is None or type(axes) is not e.Tuple:
         return None
-    numbers = [
-        field.value.value
-        for field in axes.fields
-        if type(field) is e.PrimValue and isinstance(field.value, p.IntImm)
-    ]
+    scalars = [field.value for field in axes.fields if type(field) is e.PrimValue]
+    numbers = [scalar.value for scalar in scalars if isinstance(scalar, p.IntImm)]
     if len(numbers) < len(axes.fields):
         return None
     places = [layout.index(axis) for axis in _numbers(numbers, len(layout))]
@@ -354,9 +341,8 @@ def _resize(c: LayoutCall) -> Plan | None:
 
 def _windows(c: LayoutCall, layout: Layout | None) -> Plan | None:
     texts = {name: str(c.attrs[name]) for name in ("layout", "out_layout") if name in c.attrs}
-    if (
-        layout is None or len({len(letters(text)) for text in texts.values()}) > 1
-    ):  # the result has other blocks
+    has_other_blocks = len({len(letters(text)) for text in texts.values()}) > 1  # the result
+    if layout is None or has_other_blocks:
         return None
     attrs: dict[str, object] = {name: permuted(text, layout) for name, text in texts.items()}
     return Plan([layout, *c.others], layout, attrs)

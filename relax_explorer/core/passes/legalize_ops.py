@@ -1,4 +1,4 @@
-"""LegalizeOps: replace operators by calls of PrimFuncs."""
+"""Operators replaced by calls of PrimFuncs: all (LegalizeOps), or those that code of a library may compute (DispatchSampling, DispatchSortScan)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.infer import EXTERN, UNREPORTED
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
-from relax_explorer.core.passes.contract import PassSite, by_name, function_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, by_name, function_pass, module_pass
+from relax_explorer.core.passes.readings import RARE_OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 from relax_explorer.core.passes.symbols import normalized_names
 from relax_explorer.core.passes.tvm_kernels import (
@@ -61,9 +61,7 @@ def legalize_ops(
     compared then, and memory that may be overwritten is copied.
     """
     _check_names(skip)
-    if "closures" not in at.shared:
-        at.shared["closures"] = True
-        _say_closures(at)
+    at.once("closures", lambda: _say_closures(at))
     return lower_operators(fn, at, lambda name: name not in skip and name.removeprefix("relax.") not in skip)
 
 
@@ -161,7 +159,7 @@ def _check_names(skip: tuple[str, ...]) -> None:
     for name in skip:
         if find(name) is None and find(f"relax.{name}") is None:
             text = f"skip names {name!r}, which is not an operator"
-            raise Failure(Diagnostic(codes.BAD_OPTION, text, help='write skip="relax.matmul"'))
+            raise bad_option(text, 'write skip="relax.matmul"')
 
 
 _TO_SHAPE = e.op_ref("relax.tensor_to_shape")
@@ -192,9 +190,8 @@ def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e
         return expanded
     if not build.is_dataflow and not at.as_tvm:
         _check_lengths(build, op, call)
-    is_split = (
-        at.as_tvm and op.name == "relax.index_tensor"
-    )  # TVM takes the fields of a tuple that is written there, too
+    # TVM takes the fields of a tuple that is written there, too.
+    is_split = at.as_tvm and op.name == "relax.index_tensor"
     args = tuple([_literal(build, arg, is_split) for arg in call.args])
     return _kernel_call(replace(call, args=args) if build.bindings else call, at, build)
 
@@ -229,10 +226,7 @@ def _kernel_call(call: e.Call, at: PassSite, build: BlockBuilder) -> e.Call:
     """The call_tir for `call`. Its PrimFunc is added to the module, or shared with an equal call."""
     infos = [UNREPORTED.info(arg) for arg in call.args]
     exact = "legalized", legalize.exact_key(call, infos)
-    known = at.shared.get(exact)
-    if known is None:
-        known = at.shared[exact] = _kernel(call, infos, at)
-    kernel, scalars, out = known
+    kernel, scalars, out = at.once(exact, lambda: _kernel(call, infos, at))
     return build.call_tir(kernel, (*legalize.flat_operands(call), *scalars), out, call.struct_info)
 
 
@@ -244,11 +238,49 @@ def _kernel(
     scalars = lowered.args[len(legalize.flat_operands(call)) :]
     key = legalize.key(call, infos)
     op: type[Op] = key[0]
-    kernel = at.shared.get(("legalized", key))
-    if kernel is None:
+
+    def make() -> e.GlobalVar:
         fn, name = lowered.prim_func, op.kernel_name()
         if at.as_tvm:
             name, pattern = kernel_name(op, call), kernel_pattern(call, op.name)
             fn = fn if pattern is None else replace(fn, attrs=fn.attrs.having(op_pattern=int(pattern)))
-        kernel = at.shared["legalized", key] = at.editor.add(name, fn)
-    return kernel, scalars, lowered.out
+        return at.editor.add(name, fn)
+
+    return at.once(("legalized", key), make), scalars, lowered.out
+
+
+# -- dispatch kernels ------------------------------------------------------------------------------------------------
+# DispatchSampling and DispatchSortScan: operators that code of a library may compute.
+
+
+@module_pass(
+    "DispatchSampling",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
+def dispatch_sampling(module: IRModule, at: PassSite) -> IRModule:
+    """Lower `multinomial_from_uniform` to a kernel. TVM does so for GPUs, and leaves the operator to LegalizeOps on CPUs.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
+    return dispatched(module, at, {"relax.multinomial_from_uniform"})
+
+
+_OPERATORS = frozenset({"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod"})
+
+
+@module_pass(
+    "DispatchSortScan",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
+def dispatch_sort_scan(module: IRModule, at: PassSite) -> IRModule:
+    """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
+    return dispatched(module, at, _OPERATORS)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.check.call_graph import mentioned_anywhere
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
@@ -24,15 +24,17 @@ from relax_explorer.core.ir.walk import (
     bindings,
     defined_dims,
     exprs,
+    infos_of,
     map_operands,
     operands,
-    sequences,
+    stated_infos,
 )
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.passes import lambda_lift
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
-from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, module_pass
+from relax_explorer.core.passes.contract import ALWAYS, Kept, PassSite, bad_option, module_pass
 from relax_explorer.core.passes.eliminate import value_key
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
@@ -112,7 +114,7 @@ def _lifted(module: IRModule, at: PassSite) -> IRModule:
 
 def _lifts(module: IRModule, shared: bool, names: tuple[str, ...]) -> dict[str, _Lift]:
     """What can be lifted from each function with weights."""
-    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    called = mentioned_anywhere(module)
     lifts = {}
     for name, fn in module.relax_functions.items():
         count = fn.attrs.get("num_input")
@@ -120,16 +122,12 @@ def _lifts(module: IRModule, shared: bool, names: tuple[str, ...]) -> dict[str, 
             lifts[name] = _Lift(fn, count, shared)
     missing = [name for name in names if name not in lifts]
     if missing:
-        having = ", ".join(lifts) or "none"
-        raise _bad(
-            f"shared_functions names {missing[0]!r}, which has no weights to transform",
-            f"these have: {having}",
-        )
+        text = f"shared_functions names {missing[0]!r}, which has no weights to transform"
+        raise _bad(text, f"these have: {', '.join(lifts) or 'none'}")
     return {name: lift for name, lift in lifts.items() if not names or name in names}
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="LiftTransformParams"))
+_bad = partial(bad_option, origin="LiftTransformParams")
 
 
 def _share(lifts: dict[str, _Lift], once: bool) -> None:
@@ -234,7 +232,7 @@ class _Lift:
     def _missing_lengths(self) -> tuple[p.PrimVar, ...]:
         """The lengths that the function reads, and that only weights tell which are no parameters any more."""
         used = {dim for x in exprs(self.rest) for dim in _lengths([x.struct_info])}
-        used |= {dim for b in bindings(self.rest) for dim in _lengths(_infos(b))}
+        used |= {dim for b in bindings(self.rest) for dim in _lengths(stated_infos(b))}
         used |= set(_lengths([self.fn.ret_struct_info]))
         told = _told([*self.fn.params[: self.count], *self.outputs])
         return tuple([dim for dim in _told(self.weights) if dim in used and dim not in told])
@@ -242,8 +240,7 @@ class _Lift:
 
 def _told(params: Iterable[e.Var]) -> dict[p.PrimVar, None]:
     """The lengths that parameters tell, in order."""
-    infos = [param.struct_info for param in params]
-    return dict.fromkeys(dim for info in infos if info is not None for dim in defined_dims(info))
+    return dict.fromkeys(dim for info in infos_of(params) for dim in defined_dims(info))
 
 
 def _rest(fn: e.Function, lifted: Container[e.Var | None]) -> e.Function:
@@ -256,12 +253,6 @@ def _rest(fn: e.Function, lifted: Container[e.Var | None]) -> e.Function:
     return replace(fn, body=replace(fn.body, blocks=tuple(blocks)))
 
 
-def _infos(binding: e.Binding) -> list[s.StructInfo | None]:
-    """The StructInfo that a binding names itself."""
-    cast = binding.struct_info if type(binding) is e.MatchCast else None
-    return [binding.var.struct_info if binding.var is not None else None, cast]
-
-
 def _lengths(infos: Iterable[s.StructInfo | None]) -> Iterator[p.PrimVar]:
     """The shape variables of StructInfo."""
     for info in infos:
@@ -272,7 +263,7 @@ def _lengths(infos: Iterable[s.StructInfo | None]) -> Iterator[p.PrimVar]:
 def _is_plain(binding: e.Binding, lengths: set[p.PrimVar]) -> bool:
     """True for one operation, or a check, whose lengths the weights tell."""
     stack: list[e.Expr] = [binding.value]
-    infos = _infos(binding)
+    infos: list[s.StructInfo | None] = [*stated_infos(binding)]
     while stack:
         expr = stack.pop()
         if type(expr) in _OPAQUE or (type(expr) is e.OpRef and find_op(expr.name) is None):
@@ -315,7 +306,7 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
     """The function that computes the transformed weights."""
     values, leaves = _simplified(lift)
     live = _live(values, [leaves.get(var, var) for var in lift.outputs])
-    infos = _bundled(lift, live) if at.as_tvm else tuple([w.struct_info or s.OBJECT for w in lift.weights])
+    infos = _bundled(lift, live) if at.as_tvm else infos_of(lift.weights)
     bundle = e.Var("model_params", s.TupleStructInfo(infos), lift.fn.span)
     build = BlockBuilder(at.editor, (bundle,), record=at.record)
     build.names.take([b.var.name for b in live if b.var is not None])
@@ -403,9 +394,9 @@ def _nameless(info: s.StructInfo) -> s.StructInfo:
 
 def _bundled(lift: _Lift, live: Iterable[e.Binding]) -> tuple[s.StructInfo, ...]:
     """The StructInfo of weights in a tuple: a scalar has no name there, unless it is a length of something else."""
-    infos = [w.struct_info or s.OBJECT for w in lift.weights]
+    infos = infos_of(lift.weights)
     told = [info for info in infos if type(info) is not s.PrimStructInfo]
-    named = {*_lengths([*told, *[info for binding in live for info in _infos(binding)]]), *lift.lengths}
+    named = {*_lengths([*told, *[info for binding in live for info in stated_infos(binding)]]), *lift.lengths}
     return tuple([_nameless(info) if named.isdisjoint(all_dims(info)) else info for info in infos])
 
 
@@ -430,13 +421,12 @@ def _simplified(lift: _Lift) -> tuple[dict[e.Binding, e.Expr], dict[e.Var, e.Exp
 
 def _live(values: dict[e.Binding, e.Expr], outputs: Iterable[e.Expr]) -> dict[e.Binding, e.Expr]:
     """The bindings that the outputs need, in order."""
-    read = set(outputs)
-    kept = []
-    for binding, value in reversed(values.items()):
-        if binding.var in read:
-            kept.append((binding, value))
-            read.update(variables(value))
-    return dict(reversed(kept))
+
+    def note(binding: e.Binding, read: set[e.Expr]) -> None:
+        read.update(variables(values[binding]))
+
+    unread = set(unneeded(reversed(values), set(outputs), lambda binding: False, note))
+    return {binding: value for binding, value in values.items() if binding not in unread}
 
 
 # -- bundle model params ---------------------------------------------------------------------------------------------
@@ -460,7 +450,7 @@ def bundle_model_params(
     `f(x, w, b)` with `num_input = 1` becomes `f(x, model_params)`. Each use of `w` reads `model_params[0]` in front of it, as in
     TVM. A function that the module itself calls stays.
     """
-    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    called = mentioned_anywhere(module)
     for name, fn in module.relax_functions.items():
         count = fn.attrs.get("num_input")
         if isinstance(count, int) and name not in called:
@@ -469,60 +459,23 @@ def bundle_model_params(
 
 
 def _in_one_tuple(fn: e.Function, count: int, name: str, at: PassSite) -> e.Function:
-    """The function with a tuple of all parameters from number `count` on."""
+    """The function with a tuple of all parameters from number `count` on. A field is read in front of each use of a weight."""
     inputs, weights = fn.params[:count], fn.params[count:]
-    build = BlockBuilder(at.editor, within=fn, record=at.record)
-    bundle = e.Var(
-        build.names(name), s.TupleStructInfo(tuple([w.struct_info or s.OBJECT for w in weights])), fn.span
-    )
-    body = _Reader(bundle, weights, build, at).sequence(fn.body)
-    return replace(fn, params=(*inputs, bundle), body=body, struct_info=None)
+    numbers: dict[e.Expr, int] = {weight: number for number, weight in enumerate(weights)}
+    bundle = e.Var(FreshNames.of(fn)(name), s.TupleStructInfo(infos_of(weights)), fn.span)
 
+    def reading(build: BlockBuilder, expr: e.Expr) -> e.Expr:
+        number = numbers.get(expr)
+        if number is None or not isinstance(expr, e.Var):
+            return map_operands(expr, lambda operand: reading(build, operand))
+        return build.emit(e.TupleGetItem(bundle, number), expr.name)
 
-class _Reader:
-    """Reads a field of the bundle in front of each use of a weight."""
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if numbers.keys().isdisjoint(variables(binding.value)):
+            return binding
+        build = walk.front_of(binding)
+        new = replace(binding, value=reading(build, binding.value))
+        return (*build.bindings, new) if build.bindings else new
 
-    def __init__(self, bundle: e.Var, weights: tuple[e.Var, ...], build: BlockBuilder, at: PassSite) -> None:
-        self.bundle, self.build, self.at = bundle, build, at
-        self.fields: dict[e.Expr, int] = {weight: number for number, weight in enumerate(weights)}
-
-    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
-        """A sequence, its result included."""
-        with self.build.apart():
-            for block in seq.blocks:
-                self.build.start_block(block)
-                for binding in block.bindings:
-                    self._binding(binding)
-            self.build.start_block(e.BindingBlock(()))
-            result = self._operand(seq.body)
-            return replace(seq, blocks=tuple(self.build.blocks()), body=result)
-
-    def _binding(self, binding: e.Binding) -> None:
-        """Emit a binding after the fields that it reads."""
-        value = binding.value
-        if type(value) is e.Function:
-            new = replace(binding, value=replace(value, body=self.sequence(value.body)))
-        elif type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            condition = self._operand(value.condition)
-            new = replace(
-                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
-            )
-        else:
-            with self.build.inherit(binding) if self._reads(value) else nullcontext():
-                new = replace(binding, value=self._operand(value))
-                self.build.keep(new)
-            return
-        if new is not binding:
-            self.at.record(binding, new)
-        self.build.keep(new)
-
-    def _reads(self, expr: e.Expr) -> bool:
-        return expr in self.fields or any(map(self._reads, operands(expr)))
-
-    def _operand(self, expr: e.Expr) -> e.Expr:
-        number = self.fields.get(expr)
-        if number is None:
-            return map_operands(expr, self._operand)
-        assert isinstance(expr, e.Var)  # a weight
-        return self.build.emit(e.TupleGetItem(self.bundle, number), expr.name)
+    named = replace(fn, params=(*fn.params, bundle))  # so that new variables have other names than weights
+    return replace(rewrite(named, at, rule, reading), params=(*inputs, bundle), struct_info=None)

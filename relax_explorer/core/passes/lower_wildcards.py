@@ -189,9 +189,8 @@ class _Kept:
         want = None if before.var is None else before.var.struct_info
         have = binding.value.struct_info or s.OBJECT
         given = before.value.struct_info
-        is_claimed = (
-            want is not None and given is not None and fits(given, want) is not YES
-        )  # by the annotation alone
+        # By the annotation alone.
+        is_claimed = want is not None and given is not None and fits(given, want) is not YES
         if want is None or is_claimed or not self._is_lost(have, want):
             return new_binding
         target = self.known[binding.var] = self.bound(want)

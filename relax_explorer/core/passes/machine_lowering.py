@@ -1,28 +1,31 @@
-"""Calls of kernels and operators for the virtual machine: CallTIRRewrite and LowerRuntimeBuiltin."""
+"""Kernels, operators and scalars for the virtual machine: CallTIRRewrite, LowerRuntimeBuiltin and ComputePrimValue."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeGuard
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.check.matching import erase
 from relax_explorer.core.codes import operators as operator_codes
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import UINT8
 from relax_explorer.core.ir.facts import reads
+from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice
-from relax_explorer.core.ir.walk import contents, sequences
+from relax_explorer.core.ir.walk import called, contents, map_operands, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes.cast_checks import bound_dims
-from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.contract import PassSite, failure_at, function_pass
+from relax_explorer.core.passes.readings import LENGTHS
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, at_calls, rewrite
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
@@ -32,9 +35,12 @@ from relax_explorer.core.phases.module_properties import (
     NO_DATAFLOW,
     NO_TENSOR_TO_SHAPE,
     NORMAL_FORM,
+    PATTERNS_ANNOTATED,
     PURITY_ERASED,
     SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.tir import stmt as t
 
 _CALLS = {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
 
@@ -60,7 +66,7 @@ def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
         value = binding.value
         if renewed is not None:
             binding = _with_lengths(binding, None if walk.owner is fn else walk.owner, renewed, at)
-        if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name not in _CALLS:
+        if type(value) is not e.Call or called(value) not in _CALLS:
             return binding
         before, result = _filled(value, at, names)
         return (*before, replace(binding, value=result))
@@ -127,15 +133,7 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
     if info.dtype is None:  # accepted in the profile tvm, and by passes that are applied without a check
         text = f"out_ty has {info}, and only a tensor of written dtype can be allocated"
         help = "state it: R.Tensor((…), dtype)"
-        raise Failure(
-            Diagnostic(
-                operator_codes.ARGUMENT_INFO,
-                text,
-                (Label(call, "", True),),
-                help=help,
-                origin="CallTIRRewrite",
-            )
-        )
+        raise failure_at(operator_codes.ARGUMENT_INFO, text, call, "", help, "CallTIRRewrite")
     device, scope = _place(info, at)
     args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
     value = m.operation("relax.builtin.alloc_tensor", args, info, call)
@@ -170,28 +168,19 @@ def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
     `to_vdevice` names a device of the module; the builtin gets its kind and its number. A `builtin.alloc_tensor` is kept with
     a warning: LowerAllocTensor must give it a storage first.
     """
+    table: dict[str, Callable[[e.Call], e.Call]] = {
+        **LOWERED,
+        "relax.builtin.alloc_tensor": partial(_without_storage, at=at),
+        "relax.to_vdevice": partial(_to_device, at=at),
+    }
+    return rewrite(fn, at, at_calls(table, lambda lower, call: lower(call)))
 
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        value = binding.value
-        if type(value) is not e.Call or type(value.op) is not e.OpRef:
-            return binding
-        if value.op.name == "relax.builtin.alloc_tensor":
-            at.waived.add(BUILTINS_LOWERED)
-            text = "builtin.alloc_tensor is kept: it has no storage"
-            at.report.say(codes.NO_LEGALIZATION, text, value, help="run LowerAllocTensor before this pass")
-        if value.op.name == "relax.to_vdevice":
-            return replace(binding, value=_to_device(value, at))
-        lower = LOWERED.get(value.op.name)
-        if lower is None:
-            return binding
-        new = lower(value)
-        if (
-            value.op.name == "relax.make_closure"
-        ):  # the module tells the StructInfo of a tuple with a function
-            new = replace(new, struct_info=None)
-        return replace(binding, value=new)
 
-    return rewrite(fn, at, rule)
+def _without_storage(call: e.Call, at: PassSite) -> e.Call:
+    at.waived.add(BUILTINS_LOWERED)
+    text = "builtin.alloc_tensor is kept: it has no storage"
+    at.report.say(codes.NO_LEGALIZATION, text, call, help="run LowerAllocTensor before this pass")
+    return call
 
 
 def _storage(call: e.Call) -> e.Call:
@@ -259,7 +248,8 @@ def _spread(call: e.Call) -> tuple[e.Expr, ...]:
 
 
 def _make_closure(call: e.Call) -> e.Call:
-    return m.packed("vm.builtin.make_closure", _spread(call), call.struct_info or s.OBJECT, call)
+    new = m.packed("vm.builtin.make_closure", _spread(call), call.struct_info or s.OBJECT, call)
+    return replace(new, struct_info=None)  # the module tells that of a tuple with a function
 
 
 def _invoke_closure(call: e.Call) -> e.Call:
@@ -285,3 +275,118 @@ LOWERED: dict[str, Callable[[e.Call], e.Call]] = {
     "relax.make_closure": _make_closure,
     "relax.invoke_closure": _invoke_closure,
 }
+
+
+# -- compute prim value ----------------------------------------------------------------------------------------------
+# ComputePrimValue: compute scalar operands by PrimFuncs.
+
+
+@function_pass(
+    "ComputePrimValue",
+    reads=[LENGTHS],
+    requires=[NORMAL_FORM],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    invalidates=[PATTERNS_ANNOTATED, SYMBOLS_ATTACHED],
+    has_profiles=True,
+)
+def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace scalar operands such as `n * 2` by calls of PrimFuncs that compute them from the shape variables.
+
+    In the profile `tvm` numbers of floating point become results of functions, too.
+    """
+    names = FreshNames.of(fn)
+
+    def result(seq: e.SeqExpr) -> e.SeqExpr:
+        return _with_result(seq, _Scalars(names, at))
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding) is e.MatchCast:
+            scalars = _Scalars(names, at)
+            value = scalars.computed(binding.value)
+            return (*scalars.emitted, replace(binding, value=value)) if scalars.emitted else binding
+        if type(binding) is not e.VarBinding or type(binding.value) is e.Function:
+            return binding
+        if type(binding.value) is e.If:
+            return map_sequences(binding, result)
+        value = binding.value
+        if type(value) is e.Call and _WITH_SCALARS.isdisjoint(map(type, value.args)):
+            return binding  # most often
+        scalars = _Scalars(names, at)
+        if _is_computed(value, at.as_tvm):
+            call = _call(value, at)
+            var = e.var_like(binding.var, call.struct_info)  # its value is not known any more
+            walk.rename(binding.var, var)
+            return replace(binding, var=var, value=call, annotation=None)
+        changed, emitted = map_operands(value, scalars.computed), scalars.emitted
+        if emitted and type(changed) is e.Tuple:
+            changed = replace(changed, struct_info=e.tuple_of(changed.fields).struct_info)
+            var = e.var_like(binding.var, changed.struct_info)
+            walk.rename(binding.var, var)
+            return *emitted, replace(binding, var=var, value=changed, annotation=None)
+        new = replace(binding, value=changed)
+        return (*emitted, new) if emitted else new
+
+    new = rewrite(fn, at, rule)
+    return _told(fn, replace(new, body=result(new.body)), at)
+
+
+def _told(old: e.Function, new: e.Function, at: PassSite) -> e.Function:
+    """The new function. Where the value of its result was known, and is not any more, it does not promise this value."""
+    said = old.ret_struct_info
+    if new.body is old.body or said is None or said != old.body.body.struct_info:
+        return new
+    if s.without_values(said) == said:
+        return new
+    return replace(new, ret_struct_info=None, struct_info=None)
+
+
+_WITH_SCALARS = frozenset((e.PrimValue, e.Tuple))
+"""The operands that are scalars, or hold some."""
+
+
+class _Scalars:
+    """The bindings that compute scalars in front of their reader."""
+
+    def __init__(self, names: FreshNames, at: PassSite) -> None:
+        self.names, self.at = names, at
+        self.emitted: list[e.Binding] = []
+
+    def computed(self, operand: e.Expr) -> e.Expr:
+        """The operand, or the variable of the call that computes it."""
+        if type(operand) is e.Tuple:
+            fields = tuple(map(self.computed, operand.fields))
+            return operand if fields == operand.fields else e.tuple_of(fields)
+        if not _is_computed(operand, self.at.as_tvm):
+            return operand
+        new = m.bound(self.names("gv"), _call(operand, self.at))
+        self.emitted.append(new)
+        return new.var
+
+
+def _with_result(seq: e.SeqExpr, scalars: _Scalars) -> e.SeqExpr:
+    """The sequence with a result that is computed behind its bindings, if it is a scalar or has one."""
+    result = scalars.computed(seq.body)
+    if not scalars.emitted:
+        return seq
+    *blocks, last = seq.blocks or (e.BindingBlock(()),)
+    last = replace(last, bindings=(*last.bindings, *scalars.emitted))
+    return replace(seq, blocks=(*blocks, last), body=result)
+
+
+def _is_computed(value: e.Expr, as_tvm: bool) -> TypeGuard[e.PrimValue]:
+    if type(value) is not e.PrimValue or type(value.value) is p.PrimVar:
+        return False
+    return bool(p.free_vars(value.value)) or (as_tvm and type(value.value) is not p.IntImm)
+
+
+def _call(scalar: e.PrimValue, at: PassSite) -> e.Call:
+    """The call of a PrimFunc that computes a scalar."""
+    value = scalar.value
+    variables = tuple(p.free_vars(value))
+    renewed = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    info = s.PrimStructInfo(value.dtype)
+    body = t.Evaluate(p.PrimCall("ret", (substitute(value, dict(renewed)),), value.dtype))
+    attrs = Attrs({"tirx.is_host_func": True})
+    fn = t.PrimFunc(tuple(renewed.values()), body, info, attrs)
+    callee = at.editor.add("compute_symbolic_expr", fn)
+    return e.Call(callee, tuple(map(m.number, variables)), struct_info=info, span=scalar.span)

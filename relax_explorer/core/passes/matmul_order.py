@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from relax_explorer.core.arith.assume import prove_under
 from relax_explorer.core.arith.prove import Answer, product
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.passes.compile_time import known_at_compile_time
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
 from relax_explorer.core.passes.readings import OPERATORS, operators
 from relax_explorer.core.patterns.matcher import Match, seen_through
 from relax_explorer.core.patterns.pattern import Pattern, is_op, wildcard
 from relax_explorer.core.phases.module_properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
+
+# -- compile time ----------------------------------------------------------------------------------------------------
+# Which variables of a function are known when it is compiled: those that only weights lead to.
+
+
+def known_at_compile_time(fn: e.Function) -> Callable[[e.Expr, Match], bool]:
+    """A test of operands: True if only parameters after the first `num_input` ones lead to a variable.
+
+    As in TVM, a variable of the block in which the match stands is not known.
+    """
+
+    @cache  # only matches ask
+    def known() -> set[e.Expr]:
+        count = fn.attrs.get("num_input")
+        found: set[e.Expr] = set(fn.params[count:] if isinstance(count, int) else ())
+        derived = facts(fn)
+        for binding, read in zip(derived.bindings, derived.operands, strict=True):
+            if binding.var is not None and found.issuperset(read):
+                found.add(binding.var)
+        return found
+
+    return lambda operand, found: operand in known() and operand not in found.values
+
+
+# -- matmul order ----------------------------------------------------------------------------------------------------
+# Passes that move operators across matmul: ExpandMatmulOfSum, AdjustMatmulOrder, and two that reorder.
 
 
 @function_pass("ExpandMatmulOfSum", reads=[operators("matmul", "add")], rebuilds=True, requires=[NORMAL_FORM])

@@ -13,58 +13,35 @@ from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.phases.module_properties import NORMAL_FORM, Property
 from relax_explorer.core.program.module import IRModule
 
-# Orders that contracts do not tell: the second pass comes after the first, for a reason.
-ORDERS = {
-    ("LegalizeOps", "LambdaLift"): "calls of closures have no lowering, so operators are lowered first",
-    ("FuseOps", "CallTIRRewrite"): "fusion reads call_tir, which CallTIRRewrite replaces",
+_ORDERS = (
+    ("LegalizeOps", "LambdaLift", "calls of closures have no lowering, so operators are lowered first"),
+    ("FuseOps", "CallTIRRewrite", "fusion reads call_tir, which CallTIRRewrite replaces"),
     (
         "StaticPlanBlockMemory",
         "LowerAllocTensor",
-    ): "a tensor with a storage of its own is not planned any more",
-    ("RunCodegen", "LegalizeOps"): "code generators take operators, which LegalizeOps replaces by kernels",
-    **dict.fromkeys(
-        [
-            (name, "ToMixedPrecision")
-            for name in (
-                *(
-                    "ExpandMatmulOfSum",
-                    "AdjustMatmulOrder",
-                    "ReorderTakeAfterMatmul",
-                    "FoldBatchnormToConv2D",
-                ),
-                *("FuseTransposeMatmul", "FuseOpsByPattern"),
-            )
-        ],
+        "a tensor with a storage of its own is not planned any more",
+    ),
+    ("RunCodegen", "LegalizeOps", "code generators take operators, which LegalizeOps replaces by kernels"),
+    (
+        "ExpandMatmulOfSum AdjustMatmulOrder ReorderTakeAfterMatmul FoldBatchnormToConv2D FuseTransposeMatmul FuseOpsByPattern",
+        "ToMixedPrecision",
         "casts part the operators of its patterns",
     ),
-    **dict.fromkeys(
-        [
-            (name, "DataflowUseInplaceCalls")
-            for name in (
-                "EliminateCommonSubexpr",
-                "FoldConstant",
-                "CombineParallelMatmul",
-                "FuseOpsByPattern",
-            )
-        ],
+    (
+        "EliminateCommonSubexpr FoldConstant CombineParallelMatmul FuseOpsByPattern",
+        "DataflowUseInplaceCalls",
         "what a call overwrites can't be merged, folded or moved",
     ),
-    **dict.fromkeys(
-        [
-            (name, "InlinePrivateFunctions")
-            for name in (
-                "RemoveUnusedParameters",
-                "RemoveUnusedOutputs",
-                "ExpandTupleArguments",
-                "FuseTIR",
-                "MergeCompositeFunctions",
-            )
-        ],
+    (
+        "RemoveUnusedParameters RemoveUnusedOutputs ExpandTupleArguments FuseTIR MergeCompositeFunctions",
+        "InlinePrivateFunctions",
         "private functions are gone once their calls are inlined",
     ),
-    ("StaticPlanBlockMemory", "KillAfterLastUse"): "a tensor that is killed has its life already",
-    ("StaticPlanBlockMemory", "ConvertToDataflow"): "a tensor that leaves a dataflow block is not planned",
-}
+    ("StaticPlanBlockMemory", "KillAfterLastUse", "a tensor that is killed has its life already"),
+    ("StaticPlanBlockMemory", "ConvertToDataflow", "a tensor that leaves a dataflow block is not planned"),
+)
+ORDERS = {(first, second): reason for firsts, second, reason in _ORDERS for first in firsts.split()}
+"""Orders that contracts do not tell: the second pass comes after the first, for a reason."""
 
 
 class Placed(Protocol):

@@ -1,4 +1,4 @@
-"""Rewrites values by named rules. Each rule has a pattern, and a function from its match to the new value.
+"""Rewrites values by named rules, and cleans up behind them. Each rule has a pattern, and a function from its match to the new value.
 
     MERGE = Rule("merge reshapes", read_pattern("reshape(reshape(x, _), _)"), lambda found: …)
     return apply_rules(fn, at, [MERGE])
@@ -11,20 +11,246 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import cycle
+from operator import is_
 
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.matching import erase
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, freeze
+from relax_explorer.core.ir.dataflow import Analysis, solve
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import contents
-from relax_explorer.core.passes.cleaning import cleaned, forget_lengths
+from relax_explorer.core.ir.walk import (
+    WITH_BLOCKS,
+    contents,
+    defined_dims,
+    map_blocks,
+    map_sequences,
+    sequences,
+)
+from relax_explorer.core.passes import canonicalize_bindings, eliminate
+from relax_explorer.core.passes.canonicalize_bindings import cast_branch
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
+from relax_explorer.core.passes.rewrite import Rule as WalkRule
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
 from relax_explorer.core.patterns.matches import Root, Test, is_likely, root_of, tests
 from relax_explorer.core.patterns.pattern import Pattern
+
+# -- forgotten lengths -----------------------------------------------------------------------------------------------
+# Results of branches without their lengths, as some passes of TVM leave them in the profile `tvm`.
+#
+# They visit a body without the parameters around it, so that a branch with bindings knows none of its lengths.
+
+
+def forget_lengths(fn: e.Function, at: PassSite, is_plain: bool = False) -> e.Function:
+    """Let the variable of an If have no lengths, and cast the result of a branch without bindings accordingly.
+
+    The branches of nested functions know their parameters. Not so in a pass that `is_plain`: it casts no results either, and the
+    branches know the lengths to which they cast a value.
+    """
+    if e.If not in contents(fn).values:
+        return fn
+    names = FreshNames.of(fn)
+    known = _known_lengths(fn) if is_plain else {}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(binding) is not e.VarBinding or type(value) is not e.If:
+            return binding
+        if walk.owner is not walk.fn and not is_plain:
+            return binding
+        info = binding.var.struct_info
+        if info is None or not any(seq.blocks for seq in sequences(value)):
+            return binding
+        vague = erase(info, known.get(walk.given(binding.var), ()))
+        if vague is info:
+            return binding
+
+        def cast(seq: e.SeqExpr) -> e.SeqExpr:
+            if seq.blocks or is_plain or seq.struct_info is vague:
+                return seq
+            return cast_branch(seq, vague, names, binding.var.name)
+
+        new = map_sequences(binding, cast)
+        return replace(new, value=replace(new.value, struct_info=vague), annotation=vague)
+
+    return _without_plain_annotations(fn, rule, at)
+
+
+def forget_changed_results(fn: e.Function, before: e.Function, at: PassSite, had_blocks: bool) -> e.Function:
+    """Let the variable of an If have no lengths if the result of a branch is another one than `before`, with this branch."""
+    if e.If not in contents(fn).values:
+        return fn
+    old = {b.var: b.value for b in facts(before).bindings if type(b.value) is e.If}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value, given = binding.value, old.get(walk.given(binding.var)) if binding.var is not None else None
+        if type(binding) is not e.VarBinding or type(value) is not e.If or given is None:
+            return binding
+        if walk.owner is not walk.fn or binding.var.struct_info is None:
+            return binding
+        vague = erase(binding.var.struct_info, ())
+        branches = [
+            new
+            if new.body is old.body or (had_blocks and not old.blocks)
+            else replace(new, struct_info=vague)
+            for old, new in zip(sequences(given), sequences(value), strict=True)
+        ]
+        if vague is binding.var.struct_info or all(map(is_, branches, sequences(value))):
+            return binding
+        value = replace(value, true_branch=branches[0], false_branch=branches[1])
+        return replace(binding, value=value, annotation=vague)
+
+    return _without_plain_annotations(fn, rule, at)
+
+
+def _without_plain_annotations(fn: e.Function, rule: WalkRule, at: PassSite) -> e.Function:
+    """The function after a rule. If it forgets lengths, annotations that tell them again, as in printed text, go before."""
+    new = rewrite(fn, at, rule)
+    return new if new is fn else rewrite(rewrite(fn, at, _plain), at, rule)
+
+
+def _plain(walk: Rewriter, binding: e.Binding) -> Answer:
+    """A binding without a plain annotation. That of an If tells what was forgotten."""
+    return binding if type(binding.value) is e.If else without_plain_annotation(walk, binding)
+
+
+Dims = frozenset[p.PrimVar]
+
+
+def _known_lengths(fn: e.Function) -> dict[e.Var, Dims]:
+    """The lengths that casts bind in all branches of an If, or in branches around it. Outside of branches none is known (None)."""
+    known: dict[e.Var, Dims] = {}
+
+    def transfer(here: Dims | None, binding: e.Binding) -> Dims | None:
+        if here is None or type(binding) is not e.MatchCast:
+            return here
+        return here.union(defined_dims(binding.struct_info))
+
+    def enter(here: Dims | None, binding: e.Binding) -> list[tuple[e.SeqExpr, Dims | None]]:
+        if type(binding.value) is e.Function:
+            return [(binding.value.body, here)]
+        return [(branch, here or Dims()) for branch in sequences(binding.value) if branch.blocks]
+
+    def join(here: Dims | None, binding: e.Binding, ends: list[Dims | None]) -> Dims | None:
+        if type(binding.value) is e.If and binding.var is not None:
+            branches = [end for end in ends if end is not None]
+            known[binding.var] = Dims.intersection(*branches) if branches else here or Dims()
+        return here
+
+    solve(Analysis(transfer, enter, join), fn.body, None)
+    return known
+
+
+# -- cleaning --------------------------------------------------------------------------------------------------------
+# The cleaning behind rules: copies, common subexpressions and unread bindings go.
+
+
+def cleaned(fn: e.Function, at: PassSite) -> e.Function:
+    """The function without copies, common subexpressions and unread bindings.
+
+    In the profile `tvm`, branches and nested functions are cleaned by themselves before, and lengths are forgotten as in TVM.
+    """
+    if at.as_tvm and not WITH_BLOCKS.isdisjoint(contents(fn).values):
+        fn = _Parts(fn, at).cleaned()
+    return _cleaned(fn, at)
+
+
+def _cleaned(fn: e.Function, at: PassSite) -> e.Function:
+    """The function after all three passes, as often as they find something.
+
+    Dropping bindings makes no others common, except for functions and Ifs: the next search waits until copies are gone.
+    """
+    # Of each pass: it leaves its own result as it is.
+    results: dict[Callable[..., e.Function], e.Function] = {}
+    passes = (
+        canonicalize_bindings.canonicalize_bindings.run,
+        eliminate.eliminate_common_subexpr.run,
+        eliminate.drop_unread,
+    )
+    for number, clean in enumerate(cycle(passes)):
+        if results.get(clean) is fn:
+            return fn
+        given, fn = fn, clean(fn, at)
+        if at.as_tvm and clean is not passes[2]:
+            fn = forget_changed_results(fn, given, at, had_blocks=clean is passes[1])
+        if fn is given and clean is passes[0] and results and not _has_inner(fn):
+            return fn
+        results[clean] = fn
+        if at.as_tvm and number == 0 and fn is not given:
+            del results[clean]  # lengths that are merged now are those that it merges next
+    raise AssertionError("a cycle of three passes does not end by itself")
+
+
+def _has_inner(fn: e.Function) -> bool:
+    """True if a function contains functions or Ifs, which may have become equal."""
+    return any(type(binding.value) in WITH_BLOCKS for binding in facts(fn).bindings)
+
+
+class _Parts:
+    """The branches and nested functions of a function, each cleaned by itself, inner ones first, as TVM does.
+
+    What is cleaned does not know the parameters around it: a nested function forgets its lengths.
+    """
+
+    def __init__(self, fn: e.Function, at: PassSite) -> None:
+        self.fn, self.at = fn, at
+        self.has_merged = False  # lengths, so that the result is what the body tells
+
+    def cleaned(self) -> e.Function:
+        new = replace(self.fn, body=map_blocks(self.fn.body, partial(self._binding, self.fn)))
+        return replace(new, ret_struct_info=None, struct_info=None) if self.has_merged else new
+
+    def _binding(self, owner: e.Function, binding: e.Binding) -> e.Binding:
+        """A binding of the function `owner`."""
+        value = binding.value
+        new = map_sequences(binding, partial(self._part, value if type(value) is e.Function else owner))
+        if type(new.value) is e.Function:
+            new = replace(new, value=self._without_captured_lengths(new.value))
+        elif type(new.value) is e.If and _results(new.value) != _results(value):
+            new = replace(new, value=replace(new.value, struct_info=None))
+        if new is not binding:
+            self.at.record(binding, new)
+        return new
+
+    def _part(self, owner: e.Function, seq: e.SeqExpr) -> e.SeqExpr:
+        seq = map_blocks(seq, partial(self._binding, owner))
+        if _is_graph(seq):
+            return seq
+        new = _cleaned(replace(owner, body=seq), self.at)
+        self.has_merged |= new.ret_struct_info is not owner.ret_struct_info
+        return (new if owner is self.fn else forget_lengths(new, self.at)).body
+
+    def _without_captured_lengths(self, fn: e.Function) -> e.Function:
+        """A nested function that does not promise the lengths that its result captures."""
+        told = fn.ret_struct_info
+        if told is None or told is not fn.body.body.struct_info or _is_graph(fn.body):
+            return fn
+        vague = erase(told, bound_dims(fn))
+        if vague is told:
+            return fn
+        return replace(fn, ret_struct_info=vague, struct_info=None)
+
+
+def _is_graph(seq: e.SeqExpr) -> bool:
+    return all(type(block) is e.DataflowBlock for block in seq.blocks)
+
+
+def _results(value: e.Expr) -> list[s.StructInfo | None]:
+    """What is known of the results of branches."""
+    return [seq.body.struct_info for seq in sequences(value)]
+
+
+# -- pattern rules ---------------------------------------------------------------------------------------------------
+
 
 MOST_ROUNDS = 100  # a rule that undoes another would not end
 

@@ -20,13 +20,14 @@ from relax_explorer.core.phases.module_properties import (
 )
 from relax_explorer.core.phases.phases import PHASES
 
+# Properties of a program that was read and normalized.
 ALWAYS = (
     WELL_FORMED,
     PURE_DATAFLOW,
     BYOC_MARKED,
     NORMAL_FORM,
     NORMALIZED,
-)  # properties of a program that was read and normalized
+)
 
 
 class PropertyRow(NamedTuple):

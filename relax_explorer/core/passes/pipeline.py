@@ -1,13 +1,14 @@
-"""Runs pipelines: warns about the order first, records the changes of each pass, and verifies its result if requested."""
+"""Runs pipelines: warns about the order first, records the changes of each pass, and verifies its result if requested; and tries passes."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE, HISTORY, recorded
@@ -20,7 +21,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
-from relax_explorer.core.passes.contract import Kept, Pass, PassSite
+from relax_explorer.core.passes.contract import Kept, Pass, PassSite, bad_option
 from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
@@ -182,9 +183,7 @@ def _named(text: str) -> list[Step]:
     unknown = [key for key in options if key != "profile"]
     if unknown:
         text = f"the pipeline {name} has no option {unknown[0]!r}"
-        raise Failure(
-            Diagnostic(codes.BAD_OPTION, text, help="it takes profile; others are those of its passes")
-        )
+        raise bad_option(text, "it takes profile; others are those of its passes")
     return steps(registry.PIPELINES[name], str(options.get("profile", "spec")))
 
 
@@ -251,7 +250,7 @@ def _value(text: str) -> Any:
 
 
 def _bad_option(text: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_OPTION, text, help='write Pass{name=value,other="text"}'))
+    return bad_option(text, 'write Pass{name=value,other="text"}')
 
 
 @collector_at_rest()
@@ -495,3 +494,41 @@ def normalized(module: IRModule) -> tuple[IRModule, list[Diagnostic]]:
     """The module in normal form, as passes require, and the diagnostics of inference."""
     new, report = normalize_with(module)
     return new, report.sorted()
+
+
+# -- speculation -----------------------------------------------------------------------------------------------------
+# Which passes would change a module: each runs on it, and the result is thrown away.
+
+
+class Verdict(NamedTuple):
+    """The outcome of a pass that was tried: `refusal` tells why it did not run."""
+
+    name: str
+    changes: bool
+    refusal: str = ""
+
+
+def verdict(module: IRModule, name: str) -> Verdict:
+    """Try a pass on a normalized module."""
+    try:
+        return Verdict(name, run_step(Step(registry.get(name)), module, False).changed)
+    except Failure as failure:
+        return Verdict(name, False, failure.diagnostics[0].message)
+
+
+def verdicts(
+    module: IRModule, names: Iterable[str] | None = None, executor: Executor | None = None
+) -> Iterator[Verdict]:
+    """Try passes (by default all), in the order of `names`. Closing the iterator cancels those that have not begun."""
+    chosen = list(registry.names() if names is None else names)
+    if executor is None:
+        for name in chosen:
+            yield verdict(module, name)
+        return
+    futures = [executor.submit(verdict, module, name) for name in chosen]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()

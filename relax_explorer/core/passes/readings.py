@@ -15,53 +15,54 @@ from relax_explorer.core.phases.module_properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
     Property,
+    is_high_level,
+    symbolic_length,
 )
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.machine_checks import is_lowered
 
-_ALLOCATION = e.op_ref("relax.builtin.alloc_tensor")
+_ALLOCATION, _ASSERT = e.op_ref("relax.builtin.alloc_tensor"), e.op_ref("relax.assert_op")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reading:
-    """What a pass looks for in a module. Nothing of it is in a module with the property `gone_with`, if there is such a property."""
+    """What a pass looks for in functions. Nothing of it is in a module with the property `gone_with`, if there is such a property."""
 
     name: str
     gone_with: Property | None
-    is_in: Callable[[IRModule], bool]
+    in_function: Callable[[e.Function], bool]
+
+    def is_in(self, module: IRModule) -> bool:
+        """True if a function of the module has it."""
+        return any(map(self.in_function, module.relax_functions.values()))
 
 
-def _is_private(module: IRModule) -> bool:
-    return any("global_symbol" not in fn.attrs for fn in module.relax_functions.values())
+def _has_operators(fn: e.Function) -> bool:
+    return any(type(op) is e.OpRef and is_high_level(op.name) for op in contents(fn).operators)
 
 
-def _is_composite(module: IRModule) -> bool:
-    return any("Composite" in fn.attrs for fn in module.relax_functions.values())
+def _has_checks(fn: e.Function) -> bool:
+    found = contents(fn)
+    return e.MatchCast in found.bindings or _ASSERT in found.operators or is_lowered(fn)
 
 
-def _allocates(module: IRModule) -> bool:
-    return any(_ALLOCATION in contents(fn).operators for fn in module.relax_functions.values())
-
-
-def _lacks(of: Property) -> Callable[[IRModule], bool]:
-    return lambda module: not of.holds(module)
-
-
-DATAFLOW = Reading("dataflow blocks", NO_DATAFLOW, _lacks(NO_DATAFLOW))
-OPERATORS = Reading("high-level operators", NO_HIGH_LEVEL_OPS, _lacks(NO_HIGH_LEVEL_OPS))
+DATAFLOW = Reading("dataflow blocks", NO_DATAFLOW, lambda fn: e.DataflowBlock in contents(fn).blocks)
+OPERATORS = Reading("high-level operators", NO_HIGH_LEVEL_OPS, _has_operators)
 # Of a pass for a few operators, which most programs do not have: no order alone tells that it comes too late.
-RARE_OPERATORS = Reading("high-level operators", None, _lacks(NO_HIGH_LEVEL_OPS))
-PRIVATE = Reading("private functions", SYMBOLS_ATTACHED, _is_private)
-COMPOSITES = Reading("composite functions", None, _is_composite)
-NESTED = Reading("nested functions", NO_NESTED_FUNCTIONS, _lacks(NO_NESTED_FUNCTIONS))
-ALLOCATIONS = Reading("allocations without a storage", ALLOCATION_LOWERED, _allocates)
-LENGTHS = Reading("symbolic lengths", SHAPES_LOWERED, _lacks(SHAPES_LOWERED))
+RARE_OPERATORS = Reading("high-level operators", None, _has_operators)
+PRIVATE = Reading("private functions", SYMBOLS_ATTACHED, lambda fn: "global_symbol" not in fn.attrs)
+COMPOSITES = Reading("composite functions", None, lambda fn: "Composite" in fn.attrs)
+NESTED = Reading("nested functions", NO_NESTED_FUNCTIONS, lambda fn: e.Function in contents(fn).values)
+ALLOCATIONS = Reading(
+    "allocations without a storage", ALLOCATION_LOWERED, lambda fn: _ALLOCATION in contents(fn).operators
+)
+LENGTHS = Reading("symbolic lengths", SHAPES_LOWERED, lambda fn: symbolic_length(fn) is not None)
+CASTS = Reading("match_casts", None, lambda fn: e.MatchCast in contents(fn).bindings)
+CHECKS = Reading("match_casts, assertions, and checks in virtual machine form", None, _has_checks)
 
 
 def operators(*names: str) -> Reading:
     """Operators that a pattern needs, all of them."""
     wanted = frozenset(e.op_ref(f"relax.{name}") for name in names)
-
-    def is_in(module: IRModule) -> bool:
-        return wanted <= {op for fn in module.relax_functions.values() for op in contents(fn).operators}
-
-    return Reading(f"the operator {' and '.join(names)}", NO_HIGH_LEVEL_OPS, is_in)
+    name = f"the operator {' and '.join(names)}"
+    return Reading(name, NO_HIGH_LEVEL_OPS, lambda fn: wanted <= contents(fn).operators)

@@ -1,9 +1,10 @@
-"""Reshapes: merged and dropped (RemoveRedundantReshape), and written for the virtual machine (RewriteDataflowReshape)."""
+"""Reshapes and layouts: merged and dropped (RemoveRedundantReshape, OptimizeLayoutTransform), and RewriteDataflowReshape."""
 
 from __future__ import annotations
 
 from functools import cache
 
+from relax_explorer.core.arith.assume import prove_under
 from relax_explorer.core.arith.prove import Answer as Proof
 from relax_explorer.core.arith.prove import equal
 from relax_explorer.core.check.aliases import aliases
@@ -11,14 +12,15 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.index_map import IndexMap, place
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.passes.readings import DATAFLOW, operators
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS, operators
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match
-from relax_explorer.core.patterns.pattern import is_op, wildcard
+from relax_explorer.core.patterns.pattern import Pattern, is_gv, is_op, is_tuple, wildcard
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.tir.reshaping import is_reshape
@@ -123,10 +125,7 @@ def _reshaping(callee: e.Expr, at: PassSite) -> PrimFunc | None:
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if not isinstance(kernel, PrimFunc):
         return None
-    key = "is a reshape", kernel
-    if key not in at.shared:
-        at.shared[key] = is_reshape(kernel)
-    return kernel if at.shared[key] else None
+    return kernel if at.once(("is a reshape", kernel), lambda: is_reshape(kernel)) else None
 
 
 def _has_lengths(operand: e.Expr, lengths: tuple[e.Expr, ...], kernel: PrimFunc) -> bool:
@@ -151,3 +150,52 @@ def _has_lengths(operand: e.Expr, lengths: tuple[e.Expr, ...], kernel: PrimFunc)
         elif equal(substitute(wanted, known), dim) is not Proof.YES:
             return False
     return True
+
+
+# -- optimize layout transform ---------------------------------------------------------------------------------------
+# OptimizeLayoutTransform: drop pairs of layout transforms that undo each other.
+
+
+@function_pass("OptimizeLayoutTransform", reads=[OPERATORS], rebuilds=True, requires=[NORMAL_FORM])
+def optimize_layout_transform(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace a layout_transform of a layout_transform by the first operand, if the second one undoes the first.
+
+    Between them may stand a kernel with the attribute `operator_name = "remove_pad"`: the elements that it removes hold no data.
+    In the profile `tvm` the results of branches lose their lengths.
+    """
+
+    def dropped(found: Match) -> e.Expr | None:
+        if _KERNEL in found and not _removes_pad(at, found[_KERNEL]):
+            return None
+        outer = found.call(_PAIR if _PAIR in found else _WITH_PAD)
+        inner, x = found.call(_INNER_TRANSFORM), found[_LAID_OUT]
+        lengths = s.lengths(x.struct_info)
+        if not lengths or lengths != s.lengths(outer.struct_info):
+            return None
+        return x if _undoes(outer.attrs.get("index_map"), inner.attrs.get("index_map"), lengths) else None
+
+    return apply_rules(fn, at, [Rule("drop inverse layout transforms", _PAIR | _WITH_PAD, dropped)])
+
+
+_LAID_OUT, _KERNEL = wildcard(), is_gv()
+_transform = is_op("relax.layout_transform")
+_INNER_TRANSFORM = _transform(_LAID_OUT)
+_PAIR: Pattern = _transform(_INNER_TRANSFORM)
+_WITH_PAD: Pattern = _transform(is_op("relax.call_tir")(_KERNEL, is_tuple([_INNER_TRANSFORM])))
+
+
+def _removes_pad(at: PassSite, kernel: e.Expr) -> bool:
+    fn = at.module.functions.get(kernel.name) if type(kernel) is e.GlobalVar else None
+    return fn is not None and fn.attrs.get("operator_name") == "remove_pad"
+
+
+def _undoes(outer: object, inner: object, lengths: tuple[p.PrimExpr, ...]) -> bool:
+    """True if the second map leads each index of a tensor back to itself."""
+    if not isinstance(outer, IndexMap) or not isinstance(inner, IndexMap):
+        return False
+    indices = [place(n) for n in range(len(lengths))]
+    back = outer.at(inner.at(indices))
+    facts = [p.LT(index, length) for index, length in zip(indices, lengths, strict=True)]
+    return len(back) == len(indices) and all(
+        prove_under(facts, p.EQ(new, old)) is Proof.YES for new, old in zip(back, indices, strict=True)
+    )

@@ -6,10 +6,9 @@ Every change is recorded. Lists are copied only on their first change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
@@ -19,21 +18,28 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
     bindings,
+    called,
     map_block,
+    map_branches,
     map_sequences,
     merged_blocks,
-    sequences,
+    with_blocks,
 )
 from relax_explorer.core.passes.contract import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
 
 
+Rule = Callable[["Rewriter", e.Binding], Answer]
+Result = Callable[[BlockBuilder, e.Expr], e.Expr]
+"""Changes the result of a sequence, and emits what that needs behind the bindings."""
+
+
 class Rewriter:
     """One forward walk over a function. `rename` replaces later uses of a variable by another leaf."""
 
-    def __init__(self, fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> None:
-        self.fn, self.at, self.rule = fn, at, rule
+    def __init__(self, fn: e.Function, at: PassSite, rule: Rule, result: Result | None = None) -> None:
+        self.fn, self.at, self.rule, self.result = fn, at, rule, result
         self._builder: BlockBuilder | None = None  # created on first use
         self.substitution = Substitution()
         self.block: e.BindingBlock | None = None  # the current block
@@ -45,15 +51,17 @@ class Rewriter:
         self._changed: dict[e.Var, e.Binding | None] = {}
         self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
         self._here: set[e.Var] = set()  # variables that are not renamed in nested functions
-        self._old: dict[
-            e.Var, e.Var
-        ] = {}  # variables of the function by those that replace them with new StructInfo
+        # Variables of the function by those that replace them with new StructInfo.
+        self._old: dict[e.Var, e.Var] = {}
 
     def front_of(self, binding: e.Binding) -> BlockBuilder:
         """A builder for bindings in front of `binding`. They get the same kind of block and the same span."""
+        return self._restarted(type(self.block) is e.DataflowBlock, binding.value)
+
+    def _restarted(self, is_dataflow: bool, origin: e.Expr) -> BlockBuilder:
         if self._builder is None:
             self._builder = BlockBuilder(self.at.editor, within=self.fn)
-        return self._builder.restart(type(self.block) is e.DataflowBlock, binding.value)
+        return self._builder.restart(is_dataflow, origin)
 
     def given(self, var: e.Var) -> e.Var:
         """The variable as it was before the walk. The walk replaces one whose StructInfo names what is renamed."""
@@ -96,11 +104,12 @@ class Rewriter:
                     self.substitution.variables[self._old[var]] = var
             self.block, self._until_end = outer
             blocks.append(new)
-        blocks = merged_blocks(blocks)  # dropping a block can make others adjacent
-        same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        return replace(
-            seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body)
-        )
+        body = self.substitution.expr(seq.body)
+        if self.result is not None:
+            build = self._restarted(False, body)
+            body = self.result(build, body)
+            blocks.append(e.BindingBlock(tuple(build.bindings)))
+        return with_blocks(seq, merged_blocks(blocks), body=body)  # a dropped block can make others adjacent
 
     def _binding(self, binding: e.Binding) -> Answer:
         change = self.substitution
@@ -148,8 +157,7 @@ class Rewriter:
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:
             condition = self.substitution.expr(value.condition)
-            true, false = (self._inner(branch) for branch in sequences(value))
-            return replace(value, condition=condition, true_branch=true, false_branch=false)
+            return replace(map_branches(value, self._inner), condition=condition)
         if type(value) is e.Function:
             value = self.substitution.signature(value)
             outer, self.owner = self.owner, value
@@ -187,9 +195,23 @@ class Rewriter:
         self._noted[key] = value
 
 
-def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
-    """`fn` after one forward walk with `rule`. The same object if nothing changed."""
-    return Rewriter(fn, at, rule).run()
+Entry = TypeVar("Entry", bound=object)
+
+
+def at_calls(table: Mapping[str, Entry], change: Callable[[Entry, e.Call], e.Expr]) -> Rule:
+    """A rule for the calls of those operators and functions of the module that a table names: `change` gets the entry of the callee."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        entry = table.get(called(value))
+        return binding if entry is None else replace(binding, value=change(entry, value))  # type: ignore[arg-type]  # only calls have a callee
+
+    return rule
+
+
+def rewrite(fn: e.Function, at: PassSite, rule: Rule, result: Result | None = None) -> e.Function:
+    """`fn` after one forward walk with `rule`, and one for results of sequences. The same object if nothing changed."""
+    return Rewriter(fn, at, rule, result).run()
 
 
 def without_plain_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -213,8 +235,6 @@ def without(fn: e.Function, at: PassSite, stays: Callable[[e.Binding], bool]) ->
         return answer
 
     def sequence(seq: e.SeqExpr) -> e.SeqExpr:
-        blocks = merged_blocks([map_block(block, binding_kept) for block in seq.blocks])
-        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-        return seq if same else replace(seq, blocks=tuple(blocks))
+        return with_blocks(seq, merged_blocks([map_block(block, binding_kept) for block in seq.blocks]))
 
     return replace(fn, body=sequence(fn.body))

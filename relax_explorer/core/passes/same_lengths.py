@@ -12,7 +12,17 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings, contents, defined_dims, exprs, operands
+from relax_explorer.core.ir.walk import (
+    all_dims,
+    casts_in,
+    contents,
+    defined_dims,
+    exprs,
+    functions_in,
+    infos_of,
+    operands,
+    stated_infos,
+)
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite
 
@@ -36,8 +46,8 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     if e.MatchCast not in contents(fn).bindings:
         return fn
     told: dict[p.PrimVar, p.PrimExpr] = {}
-    for cast in bindings(fn):
-        for dim, length in _told(cast).items() if type(cast) is e.MatchCast else ():
+    for cast in casts_in(fn):
+        for dim, length in _told(cast).items():
             told.setdefault(dim, length)
     scalars = {dim for x in exprs(fn) if type(x) is e.PrimValue for dim in p.free_vars(x.value)}
     new = _Equal(_without_contradictions(fn, told), scalars).function(fn)
@@ -110,7 +120,8 @@ def known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
     if e.MatchCast not in contents(fn).bindings:
         return {}
     lengths: dict[p.PrimVar, p.PrimExpr] = {}
-    others = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
+    params = [param for each in functions_in(fn) for param in each.params]
+    others = {dim for info in infos_of(params) for dim in defined_dims(info)}
     for cast, new in bound_by_casts(fn).items():
         pairs = _pairs(cast.struct_info, cast.value.struct_info)
         here = {dim: length for dim, length in pairs if length is not None}
@@ -127,23 +138,13 @@ def _without_contradictions(
 ) -> dict[p.PrimVar, p.PrimExpr]:
     """The lengths but for those of which a cast says that they are others. It stops the run, so they keep their names behind it."""
     wrong: set[p.PrimVar] = set()
-    for cast in bindings(fn):
-        if type(cast) is not e.MatchCast:
-            continue
+    for cast in casts_in(fn):
         for dim, length in _pairs(cast.struct_info, cast.value.struct_info):
-            if (
-                length is not None
-                and equal(substitute(dim, lengths), substitute(length, lengths)) is Answer.NO
-            ):
+            if length is None:
+                continue
+            if equal(substitute(dim, lengths), substitute(length, lengths)) is Answer.NO:
                 wrong.update(p.free_vars(dim, length))
     return {dim: length for dim, length in lengths.items() if dim not in wrong} if wrong else lengths
-
-
-def _params(fn: e.Function) -> Iterator[e.Var]:
-    yield from fn.params
-    for binding in bindings(fn):
-        if type(binding.value) is e.Function:
-            yield from binding.value.params
 
 
 def _pairs(cast: s.StructInfo, value: s.StructInfo | None) -> Iterator[tuple[p.PrimExpr, p.PrimExpr | None]]:
@@ -185,13 +186,20 @@ def length_binders(params: Sequence[e.Var], bindings: Iterable[e.Binding]) -> di
     return found
 
 
+def untold_lengths(params: Iterable[s.StructInfo], inside: Iterable[s.StructInfo]) -> tuple[p.PrimVar, ...]:
+    """The shape variables in parameters and inside of a function that no parameter tells: they become one, in the order that TVM gives mostly."""
+    infos = [*params]
+    told = {dim for info in infos for dim in defined_dims(info)}
+    used = dict.fromkeys(dim for info in (*infos, *inside) for dim in all_dims(info))
+    return tuple([dim for dim in used if dim not in told])[::-1]
+
+
 def mentioned_lengths(binding: e.Binding) -> list[p.PrimVar]:
     """The shape variables in the StructInfo of a binding, of its value and of all operands."""
-    infos = [binding.var.struct_info if binding.var is not None else None]
-    infos.append(binding.struct_info if type(binding) is e.MatchCast else None)
+    infos = stated_infos(binding)
     stack = [binding.value]
     while stack:
         value = stack.pop()
-        infos.append(value.struct_info)
+        infos.append(value.struct_info or s.OBJECT)
         stack.extend(operands(value))
-    return [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
+    return [dim for info in dict.fromkeys(infos) for dim in all_dims(info)]

@@ -8,10 +8,12 @@ from typing import Annotated
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.check.wildcards import map_lengths
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dataflow import unneeded
 from relax_explorer.core.ir.facts import facts, reads, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import (
@@ -24,12 +26,14 @@ from relax_explorer.core.ir.walk import (
     map_sequences,
     operands,
     sequences,
+    with_blocks,
 )
-from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
-from relax_explorer.core.passes.contract import Kept, PassSite, check_errors, function_pass, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, check_choice, function_pass, module_pass
+from relax_explorer.core.passes.readings import CASTS, CHECKS
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
+from relax_explorer.core.passes.run_time_checks import without_proved
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
@@ -52,7 +56,11 @@ from relax_explorer.core.shapes.why import shortest
 
 
 @function_pass(
-    "ElideChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS], changes={Kept.CHECKS: "errors"}
+    "ElideChecks",
+    only_with=[CASTS],
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS],
+    changes={Kept.CHECKS: "errors"},
 )
 def elide_checks(
     fn: e.Function,
@@ -65,9 +73,7 @@ def elide_checks(
     With `errors="drop"` other checks go, too, if nothing needs them: the program must be known to be right. A match_cast stays while
     its variable is read, or a shape variable that it binds. If only its shape variables are used, its comparisons go.
     """
-    check_errors(errors)
-    if e.MatchCast not in contents(fn).bindings:
-        return fn
+    check_choice("errors", errors, ("keep", "drop"))
     needs = _Needs(fn, errors == "drop")
 
     def rule(walk: Rewriter, binding: e.Binding) -> Rewritten:
@@ -133,9 +139,8 @@ class _Needs:
 
     def __init__(self, fn: e.Function, drop_errors: bool) -> None:
         self.new = bound_by_casts(fn)
-        self.read: set[e.Var] = set()
+        self.read: set[e.Expr] = set()
         self.used: set[p.PrimVar] = set()
-        self.dropped: set[e.MatchCast] = set()
         self._result(fn)
         known = facts(fn)
         for binding in known.bindings:
@@ -143,12 +148,15 @@ class _Needs:
                 self._result(function)
             for seq in sequences(binding.value):
                 self._leaf(seq.body)
-        for binding, read in zip(reversed(known.bindings), reversed(known.operands), strict=True):
-            if type(binding) is e.MatchCast and self._can_go(binding, drop_errors):
-                self.dropped.add(binding)
-                continue
-            self.read.update(read)
+
+        def stays(binding: e.Binding) -> bool:
+            return type(binding) is not e.MatchCast or not self._can_go(binding, drop_errors)
+
+        def note(binding: e.Binding, read: set[e.Expr]) -> None:
+            read.update(known.operands[known.number[binding]])
             self._use(binding)
+
+        self.dropped = set(unneeded(reversed(known.bindings), self.read, stays, note))
 
     def _can_go(self, cast: e.MatchCast, drop_errors: bool) -> bool:
         if cast.var in self.read or not self.used.isdisjoint(self.new[cast]):
@@ -196,7 +204,12 @@ def _dims(value: e.Expr) -> Iterator[p.PrimVar]:
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
 
 
-@module_pass("EliminateShapeChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS, PURITY_ERASED])
+@module_pass(
+    "EliminateShapeChecks",
+    only_with=[CHECKS],
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS, PURITY_ERASED],
+)
 def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     """Drop match_casts and assertions about lengths that always hold: annotations, earlier checks or the branch prove them.
 
@@ -208,8 +221,6 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     compares no length that is known to be right; it still stores those that are new. A tensor that the function makes has
     the lengths that it was made with.
     """
-    if not any(map(_has_checks, module.relax_functions.values())):
-        return module
     for name, proofs in proved_checks(module).items():
 
         def is_fine(dropped: Collection[e.Binding], name: str = name) -> bool:
@@ -237,12 +248,6 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
                 proved = [check for check in checks[binding] if check.answer is Answer.YES]
                 _tell(at, binding, proved, is_gone=changes[binding] == ())
     return at.editor.done()
-
-
-def _has_checks(fn: e.Function) -> bool:
-    """True if a function has match_casts, assertions, or checks in virtual machine form: nothing else goes."""
-    found = contents(fn)
-    return e.MatchCast in found.bindings or _ASSERT in found.operators or is_lowered(fn)
 
 
 _ASSERT = e.op_ref("relax.assert_op")
@@ -339,11 +344,8 @@ def _alike(walk: Rewriter, cast: e.MatchCast, root: str) -> e.Var | None:
 
 def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck], is_gone: bool = True) -> None:
     """A note: what was checked, and what proves it."""
-    what = (
-        f"the check of {binding.var.name!r}"
-        if binding.var is not None and binding.var.name != "_"
-        else "a check"
-    )
+    name = "_" if binding.var is None else binding.var.name
+    what = "a check" if name == "_" else f"the check of {name!r}"
     because = list(dict.fromkeys(str(fact) for check in checks for fact in check.proof))
     demands = " and ".join(check.text for check in checks) or "its type tells it"
     text = f"{what} {'is gone' if is_gone else 'compares less'}, for it can't fail: {demands}" + (
@@ -457,16 +459,12 @@ class _Lengths:
         """An operand or the value of a binding. Nested sequences are places of their own."""
         if type(expr) is e.ShapeExpr:
             values = self.dims(expr.values)
-            return (
-                expr if values is expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)
-            )
+            info: s.StructInfo = s.ShapeStructInfo(values)
+            return expr if values is expr.values else e.ShapeExpr(values, info, expr.span)
         if type(expr) is e.PrimValue:
             value = self.length(expr.value)
-            return (
-                expr
-                if value is expr.value
-                else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
-            )
+            info = s.PrimStructInfo(value.dtype, value)
+            return expr if value is expr.value else e.PrimValue(value, info, expr.span)
         new = map_operands(expr, self.expr)
         if isinstance(new, e.Call):
             infos = tuple(map(self.info, new.sinfo_args))
@@ -485,18 +483,11 @@ class _Lengths:
 
     def info(self, info: s.StructInfo) -> s.StructInfo:
         """The lengths of a StructInfo; a function binds its own."""
-        if isinstance(info, s.TensorStructInfo) and type(info.shape) is tuple:
-            dims = self.dims(info.shape)
-            return (
-                info if dims is info.shape else s.TensorStructInfo(dims, info.dtype, info.ndim, info.vdevice)
-            )
-        if isinstance(info, s.ShapeStructInfo) and info.values is not None:
-            return s.ShapeStructInfo(self.dims(info.values))
         if isinstance(info, s.TupleStructInfo):
             return s.TupleStructInfo(tuple(map(self.info, info.fields)))
         if isinstance(info, s.PrimStructInfo) and info.value is not None:
             return s.PrimStructInfo(info.dtype, self.length(info.value))
-        return info
+        return map_lengths(info, self.length)
 
 
 def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[Place]) -> IRModule:
@@ -504,10 +495,8 @@ def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[
     affected: set[e.Var | None] = set()
 
     def sequence(seq: e.SeqExpr) -> e.SeqExpr:
-        blocks = tuple([map_block(block, binding) for block in seq.blocks])
-        same = all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        new = changes.results[seq] if seq in chosen else seq.body
-        return replace(seq, blocks=seq.blocks if same else blocks, body=new)
+        blocks = [map_block(block, binding) for block in seq.blocks]
+        return with_blocks(seq, blocks, body=changes.results[seq] if seq in chosen else seq.body)
 
     def binding(old: e.Binding) -> e.Binding:
         new = map_sequences(changes.bindings[old] if old in chosen else old, sequence)

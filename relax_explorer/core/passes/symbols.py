@@ -6,11 +6,10 @@ from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_blocks, map_operands, sequences
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.ir.walk import WITH_BLOCKS, map_blocks, map_operands, map_sequences
+from relax_explorer.core.passes.contract import PassSite, failure_at, module_pass
 from relax_explorer.core.phases.module_properties import NORMAL_FORM, SYMBOLS_ATTACHED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -65,8 +64,7 @@ def _names(module: IRModule) -> dict[str, str]:
             continue
         if symbol in owners:
             text = f"functions {owners[symbol]!r} and {name!r} have the global_symbol {symbol!r}"
-            label = Label(fn, "the second one", True)
-            raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), help="rename one of them"))
+            raise failure_at(codes.NEEDS_ANOTHER_PASS, text, fn, "the second one", "rename one of them")
         owners[symbol], names[name] = name, symbol
     fresh = FreshNames([*owners, *module.functions])
     for name in module.functions.keys() - names.keys():
@@ -85,7 +83,9 @@ class _Renamer:
         return replace(map_blocks(seq, self._binding), body=self._value(seq.body))
 
     def _binding(self, binding: e.Binding) -> e.Binding:
-        new = replace(binding, value=self._value(binding.value))
+        new = map_sequences(binding, self.sequence)
+        if type(new.value) not in WITH_BLOCKS:
+            new = replace(binding, value=self._value(binding.value))
         if new is not binding:
             self.at.record(binding, new)
         return new
@@ -93,11 +93,6 @@ class _Renamer:
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.GlobalVar:
             return replace(value, name=self.names.get(value.name, value.name))
-        if type(value) is e.Function:
-            return replace(value, body=self.sequence(value.body))
-        if type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            return replace(value, true_branch=true, false_branch=false)
         return map_operands(value, self._value)
 
 

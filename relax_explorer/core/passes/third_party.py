@@ -78,11 +78,8 @@ def mistake(of: object, taken: Collection[str]) -> str:
     if not of.doc:
         return f"{of.name} has no docstring; its first line is shown in lists"
     wrong = [option.name for option in of.options if not _is_option(option)]
-    return (
-        f"option {wrong[0]!r} of {of.name} needs a default that is {', '.join(KINDS.values())}"
-        if wrong
-        else ""
-    )
+    known = ", ".join(KINDS.values())
+    return f"option {wrong[0]!r} of {of.name} needs a default that is {known}" if wrong else ""
 
 
 def _is_option(option: Option) -> bool:

@@ -12,18 +12,24 @@ from typing import Annotated
 import numpy as np
 
 from relax_explorer.core.build.block_builder import BlockBuilder
-from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.check.call_graph import mentioned_anywhere
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, DType, dtype
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks, sequences
+from relax_explorer.core.ir.walk import (
+    all_blocks,
+    called,
+    map_branches,
+    map_operands,
+    merged_blocks,
+    sequences,
+    with_blocks,
+)
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.contract import Kept, PassSite, module_pass
+from relax_explorer.core.passes.contract import Kept, PassSite, bad_option, check_choice, module_pass
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.phases.module_properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -105,8 +111,7 @@ class DataflowForms(ABC):
             self.in_dataflow = False
             blocks, result = self.build.blocks(), self.restored(seq.body)
         self.in_dataflow = outer
-        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=result)
+        return with_blocks(seq, blocks, body=result)
 
     def current(self, expr: e.Expr) -> e.Expr:
         """An operand with the variables that hold the present forms."""
@@ -153,11 +158,8 @@ class DataflowForms(ABC):
             new = replace(binding, value=replace(value, body=self.sequence(value.body)))
             self.params = outer
         elif type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            condition = self.restored(value.condition)
-            new = replace(
-                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
-            )
+            new_value = map_branches(value, self.sequence)
+            new = replace(binding, value=replace(new_value, condition=self.restored(value.condition)))
         else:
             count, place = self.build.count, self.build.span  # as `emitting` does, in less time
             self.build.normalizer.place = value.span or place
@@ -232,12 +234,10 @@ def to_mixed_precision(
     operators and those that move elements stay in float16 if all their variables are; other operators get float32. Results of a
     block keep their dtype. `fp16_input_names` changes parameters of functions that the module itself does not call.
     """
-    if out_dtype not in ("float16", "float32"):
-        help = 'write out_dtype="float32" or out_dtype="float16"'
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"out_dtype is {out_dtype!r}", help=help))
+    check_choice("out_dtype", out_dtype, ("float32", "float16"))
     named = {name: _half_params(fn, fp16_input_names) for name, fn in module.relax_functions.items()}
     _check_names(module, fp16_input_names, {p.name for params in named.values() for p in params})
-    called = {other for fn in module.relax_functions.values() for other in mentioned(fn)}
+    called = mentioned_anywhere(module)
     settled = _Settled(dtype(out_dtype))
     for name, fn in module.relax_functions.items():
         params = () if name in called else named[name]
@@ -259,12 +259,12 @@ def _check_names(module: IRModule, names: tuple[str, ...], found: set[str]) -> N
         if name in found:
             continue
         known = {p.name: p for fn in module.relax_functions.values() for p in fn.params}
-        text = (
-            f"{name!r} is {known[name].struct_info}" if name in known else f"no parameter is called {name!r}"
-        )
+        text = f"no parameter is called {name!r}"
+        if name in known:
+            text = f"{name!r} is {known[name].struct_info}"
         floats = [other for other, p in known.items() if _dtype(p.struct_info) in _FLOATS]
         help = f"the parameters of float32 are {', '.join(floats)}" if floats else "no parameter is float32"
-        raise Failure(Diagnostic(codes.BAD_OPTION, f"fp16_input_names: {text}", help=help))
+        raise bad_option(f"fp16_input_names: {text}", help)
 
 
 def _dtype(info: s.StructInfo | None) -> DType | None:
@@ -273,12 +273,13 @@ def _dtype(info: s.StructInfo | None) -> DType | None:
 
 def _policy(value: e.Expr) -> frozenset[str] | None:
     """`ALWAYS` or `FOLLOW` if the policy of an operator applies to this call."""
-    if type(value) is not e.Call or type(value.op) is not e.OpRef:
+    name = called(value)
+    policy = ALWAYS if name in ALWAYS else FOLLOW if name in FOLLOW else None
+    if policy is None or type(value) is not e.Call:
         return None
-    policy = next((table for table in (ALWAYS, FOLLOW) if value.op.name in table), None)
     dtypes = {info.dtype for arg in value.args for info in _tensors(arg.struct_info)}
-    is_cast = value.op.name == "relax.astype" and type(value.args[0]) is e.Constant
-    if policy is None or None in dtypes or is_cast:
+    is_cast = name == "relax.astype" and type(value.args[0]) is e.Constant
+    if None in dtypes or is_cast:
         return None
     results = {info.dtype for info in _tensors(value.struct_info)}
     if policy is ALWAYS and (dtypes.isdisjoint(_FLOATS) or not results.issubset(_FLOATS)):
@@ -358,9 +359,8 @@ class _Uses:
     in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
     otherwise: set[e.Var] = field(default_factory=set)
     outside: set[e.Var] = field(default_factory=set)  # read outside of dataflow blocks
-    policies: dict[e.Expr, frozenset[str] | None] = field(
-        default_factory=dict
-    )  # of values in dataflow blocks
+    # Of values in dataflow blocks.
+    policies: dict[e.Expr, frozenset[str] | None] = field(default_factory=dict)
 
     def only_half(self, var: e.Var) -> bool:
         """True if every reader needs float16."""

@@ -7,6 +7,7 @@ groups. The loops inside a kernel are ours.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.phases import machine_calls as m
 
 Test = Callable[[e.Call], bool]
+Entry = TypeVar("Entry", bound=object)
 
 
 def is_left_by_tvm(call: e.Call, var: e.Var, name: str) -> bool:
@@ -147,27 +149,18 @@ def _is_dilated(call: e.Call) -> bool:
     return any(number != 1 for number in call.attrs["dilation"])
 
 
+def _each(names: str, entry: Entry) -> dict[str, Entry]:
+    """An entry for each of some operators."""
+    return {f"relax.{name}": entry for name in names.split()}
+
+
 _LEFT: dict[str, Test] = {
-    **dict.fromkeys(
-        [
-            *(
-                "relax.argsort",
-                "relax.sort",
-                "relax.topk",
-                "relax.cumsum",
-                "relax.cumprod",
-                "relax.ewise_fma",
-            ),
-            *("relax.multinomial_from_uniform", "relax.wrap_param"),
-        ],
-        _always,
-    ),
-    **dict.fromkeys(
-        [f"relax.nn.{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)], _has_other_layout
-    ),
-    **dict.fromkeys([f"relax.nn.conv{n}d" for n in (1, 2, 3)], _is_blocked),
-    **dict.fromkeys([f"relax.nn.conv{n}d_transpose" for n in (1, 2, 3)], _is_unusual_transpose),
-    **dict.fromkeys([f"relax.grad.{kind}_pool2d_backward" for kind in ("avg", "max")], _is_dilated),
+    **_each("argsort sort topk cumsum cumprod ewise_fma multinomial_from_uniform wrap_param", _always),
+    **_each("nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d", _has_other_layout),
+    **_each("nn.max_pool1d nn.max_pool2d nn.max_pool3d", _has_other_layout),
+    **_each("nn.conv1d nn.conv2d nn.conv3d", _is_blocked),
+    **_each("nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose", _is_unusual_transpose),
+    **_each("grad.avg_pool2d_backward grad.max_pool2d_backward", _is_dilated),
 }
 
 
@@ -240,28 +233,14 @@ def _of_one_slope(call: e.Call) -> Fusion | None:
 
 
 _PATTERNS: dict[str, Callable[[e.Call], Fusion | None]] = {
-    **dict.fromkeys(
-        [
-            *(
-                "relax.reshape",
-                "relax.flatten",
-                "relax.nn.batch_flatten",
-                "relax.nn.group_norm",
-                "relax.nn.attention",
-            ),
-            *("relax.nn.attention_bias", "relax.nn.attention_var_len", "relax.vision.multibox_transform_loc"),
-        ],
+    **_each(
+        "reshape flatten nn.batch_flatten nn.group_norm nn.attention nn.attention_bias nn.attention_var_len "
+        "vision.multibox_transform_loc",
         _if_symbolic(Fusion.OPAQUE),
     ),
-    **dict.fromkeys([f"relax.nn.adaptive_avg_pool{n}d" for n in (1, 2, 3)], _of_uneven_windows),
-    **dict.fromkeys(["relax.argmax", "relax.argmin"], _always_pattern(Fusion.OUT_ELEMENTWISE)),
-    **dict.fromkeys(
-        ["relax.vision.roi_align", "relax.vision.roi_pool"], _always_pattern(Fusion.OUT_ELEMENTWISE)
-    ),
-    **dict.fromkeys(
-        ["relax.scatter_nd", "relax.slice_scatter", "relax.grad.nll_loss_backward"],
-        _always_pattern(Fusion.OPAQUE),
-    ),
+    **_each("nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d", _of_uneven_windows),
+    **_each("argmax argmin vision.roi_align vision.roi_pool", _always_pattern(Fusion.OUT_ELEMENTWISE)),
+    **_each("scatter_nd slice_scatter grad.nll_loss_backward", _always_pattern(Fusion.OPAQUE)),
     "relax.nn.batch_norm": lambda call: None if call.attrs["training"] else Fusion.INJECTIVE,
     "relax.layout_transform": lambda call: Fusion.INJECTIVE if _is_padded(call) else None,
     "relax.nn.prelu": _of_one_slope,

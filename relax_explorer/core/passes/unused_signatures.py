@@ -1,13 +1,13 @@
-"""RemoveUnusedParameters, RemoveUnusedOutputs and ExpandTupleArguments: signatures of private functions."""
+"""Private functions whose calls are all known, and their signatures: RemoveUnusedParameters, RemoveUnusedOutputs and ExpandTupleArguments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.matching import call_dims, match_params
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
@@ -18,18 +18,113 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import (
     all_dims,
     bindings,
+    called,
     defined_dims,
     exprs,
+    infos_of,
     merged_blocks,
+    operands,
+    sequences,
+    stated_infos,
     substitute_info,
 )
-from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.private_functions import calls, changeable, clean_up, drop_unread_bindings
+from relax_explorer.core.passes import eliminate as dead_code
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize
+from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
 from relax_explorer.core.passes.readings import PRIVATE
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, at_calls, rewrite
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
+
+# -- private functions -----------------------------------------------------------------------------------------------
+# Private functions whose calls are all known, so that a pass may change their parameters and results.
+
+
+def changeable(
+    module: IRModule, at: PassSite, chosen: Callable[[e.Function], bool] = bool
+) -> dict[str, e.Function]:
+    """The private Relax functions that nothing uses as a value, by name; with `chosen` only some. In the profile `tvm` all private ones."""
+    private = {name: fn for name, fn in module.relax_functions.items() if fn.is_private and chosen(fn)}
+    if at.as_tvm or not private:
+        return private
+    values = used_as_values(module)
+    return {name: fn for name, fn in private.items() if name not in values}
+
+
+def used_as_values(module: IRModule) -> set[str]:
+    """The names of the functions that something else than a call reads."""
+    found: set[str] = set()
+    for fn in module.relax_functions.values():
+        todo: list[e.Expr] = [fn.body.body]
+        for binding in bindings(fn):
+            value = binding.value
+            if type(value) is not e.Call:
+                todo.append(value)
+                todo.extend([seq.body for seq in sequences(value)])
+            elif not _PLAIN.issuperset(map(type, value.args)):
+                todo.extend(value.args)
+        while todo:
+            expr = todo.pop()
+            if type(expr) is e.GlobalVar:
+                found.add(expr.name)
+            else:
+                todo.extend(operands(expr))
+    return found
+
+
+_PLAIN = frozenset({e.Var, e.DataflowVar, e.Constant, e.PrimValue, e.ShapeExpr})
+
+
+def calls(module: IRModule) -> Iterator[tuple[str, e.Call]]:
+    """The calls of global functions in a module, each with the name of its callee."""
+    for fn in module.relax_functions.values():
+        for expr in exprs(fn):
+            if type(expr) is e.Call and type(expr.op) is e.GlobalVar:
+                yield expr.op.name, expr
+
+
+def fits(fn: e.Function, call: e.Call) -> bool:
+    """True if the StructInfo of the arguments proves that a call need not check them."""
+    dims = call_dims(fn.params, call.args)
+    pairs = zip(infos_of(call.args), infos_of(fn.params), strict=True)
+    return all(always_fits(have, substitute_info(want, dims)) for have, want in pairs)
+
+
+def clean_up(at: PassSite) -> IRModule:
+    """The module of `at` with canonical bindings and without dead code, for passes that end with this."""
+    site = canonical(at)
+    return infer_again(dead_code.eliminate_dead_code.run(site.module, site), site)
+
+
+def canonical(at: PassSite) -> PassSite:
+    """A site for the rest of a pass, whose module has canonical bindings."""
+    site = following(at)
+    for name, fn in site.module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, canonicalize(fn, site))
+    return following(site)
+
+
+def drop_unread_bindings(at: PassSite) -> IRModule:
+    """The module of `at` with all its functions, but without their unread bindings, for passes that end with this."""
+    site = following(at)
+    for name, fn in site.module.relax_functions.items():
+        site.editor.replace(name, dead_code.drop_unread(fn, site))
+    return infer_again(site.editor.done(), site)
+
+
+def following(at: PassSite, module: IRModule | None = None) -> PassSite:
+    """A site for the next part of a pass, with the same report and record. Its module is `module`, by default that of `at`."""
+    if module is None:
+        module = infer_again(at.editor.done(), at)
+    return PassSite(
+        module, report=at.report, recorded=at.recorded, rule=at.rule, as_tvm=at.as_tvm, changes=at.changes
+    )
+
+
+# -- unused signatures -----------------------------------------------------------------------------------------------
+# RemoveUnusedParameters, RemoveUnusedOutputs and ExpandTupleArguments: signatures of private functions.
 
 
 @module_pass(
@@ -53,9 +148,10 @@ def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
             del changes[name]
     if not changes:
         return module
+    rule = at_calls(changes, lambda change, call: replace(call, args=change.args(call)))
     for name, fn in module.relax_functions.items():
         new = changes[name].function() if name in changes else fn
-        at.editor.replace(name, _calling(new, changes, at))
+        at.editor.replace(name, rewrite(new, at, rule))
     return drop_unread_bindings(at)
 
 
@@ -76,7 +172,7 @@ class _Change:
 
     def __init__(self, fn: e.Function, unread: frozenset[int], as_tvm: bool) -> None:
         self.fn = fn
-        self.infos = tuple([param.struct_info or s.OBJECT for param in fn.params])
+        self.infos = infos_of(fn.params)
         self.kept = [n for n in range(len(fn.params)) if n not in unread]
         self.dropped = sorted(unread)
         scalars = [n for n in self.kept if type(self.infos[n]) is s.PrimStructInfo] if as_tvm else []
@@ -109,7 +205,7 @@ class _Change:
     def _dims(self, call: e.Call) -> dict[p.PrimVar, p.PrimExpr]:
         """The lengths that a call gives to shape variables, those of kept parameters first."""
         dims: dict[p.PrimVar, p.PrimExpr] = {}
-        infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+        infos = infos_of(call.args)
         for numbers in (self.kept, self.dropped):
             match_params(tuple([self.infos[n] for n in numbers]), tuple([infos[n] for n in numbers]), dims)
         return dims
@@ -118,27 +214,12 @@ class _Change:
 def _dims_of(fn: e.Function, kept: list[int]) -> set[p.PrimVar]:
     """The shape variables in the kept parameters, the body and the return annotation of a function."""
     infos = [fn.params[n].struct_info for n in kept] + [fn.ret_struct_info]
-    for binding in bindings(fn):
-        infos.append(binding.var.struct_info if binding.var is not None else None)
-        if type(binding) is e.MatchCast:
-            infos.append(binding.struct_info)
+    infos += [info for binding in bindings(fn) for info in stated_infos(binding)]
     for expr in exprs(fn):  # a nested function tells the lengths of its parameters
         infos.append(expr.struct_info)
         if type(expr) is e.Call:
             infos.extend(expr.sinfo_args)
     return {dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)}
-
-
-def _calling(fn: e.Function, changes: Mapping[str, _Change], at: PassSite) -> e.Function:
-    """The function with new arguments for the functions that lost parameters."""
-
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in changes:
-            return binding
-        return replace(binding, value=replace(call, args=changes[call.op.name].args(call)))
-
-    return rewrite(fn, at, rule)
 
 
 Outputs = Mapping[str, tuple[int, ...]]  # the fields that stay, by the name of the function
@@ -173,7 +254,7 @@ def _read_outputs(module: IRModule, at: PassSite) -> Outputs:
     for fn in module.relax_functions.values() if sizes else ():
         derived = facts(fn)
         for binding in derived.bindings:
-            name = _callee(binding)
+            name = called(binding.value)
             if name in read and binding.var is not None:
                 read[name] |= _read_fields(derived, binding.var, sizes[name])
     return {name: tuple(sorted(fields)) for name, fields in read.items() if len(fields) < sizes[name]}
@@ -184,11 +265,6 @@ def _fields(fn: e.Function) -> int:
     info = fn.struct_info
     ret = info.ret if isinstance(info, s.FuncStructInfo) else None
     return len(ret.fields) if isinstance(ret, s.TupleStructInfo) else 0
-
-
-def _callee(binding: e.Binding) -> str:
-    value = binding.value
-    return value.op.name if type(value) is e.Call and type(value.op) is e.GlobalVar else ""
 
 
 def _read_fields(derived: Facts, var: e.Var, size: int) -> set[int]:
@@ -242,7 +318,7 @@ def _reading(fn: e.Function, outputs: Outputs, at: PassSite) -> e.Function:
             if len(fields) == 1:
                 return replace(binding, value=var)
             return replace(binding, value=replace(value, tuple=var, index=fields.index(value.index)))
-        name = _callee(binding)
+        name = called(binding.value)
         if name not in outputs or binding.var is None:
             return binding
         if not outputs[name] and (at.as_tvm or not (has_effect(value) or may_stop(binding))):
@@ -322,7 +398,7 @@ def _expanding(fn: e.Function, expanded: Functions, at: PassSite) -> e.Function:
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in expanded:
+        if type(call) is not e.Call or called(call) not in expanded:
             return binding
         build = walk.front_of(binding)
         args = [leaf for arg in call.args for leaf in _fields_arguments(arg, build)]
@@ -338,9 +414,7 @@ def _fields_arguments(arg: e.Expr, build: BlockBuilder) -> list[e.Expr]:
     info = arg.struct_info
     if not isinstance(info, s.TupleStructInfo):
         return [arg]
-    numbers = range(len(info.fields))
-    return [
-        leaf
-        for number in numbers
-        for leaf in _fields_arguments(build.emit(e.TupleGetItem(arg, number)), build)
-    ]
+    leaves: list[e.Expr] = []
+    for number in range(len(info.fields)):
+        leaves += _fields_arguments(build.emit(e.TupleGetItem(arg, number)), build)
+    return leaves

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Annotated, NamedTuple
 
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
-from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.call_graph import recursive
+from relax_explorer.core.check.normalize import normalize_again
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.codes import passes as pass_codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
@@ -19,9 +18,9 @@ from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice, device_of, is_same_place
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, contents, map_blocks, map_sequences, sequences
+from relax_explorer.core.ir.walk import bindings, contents, functions_in, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import PassSite, bad_option, failure_at, module_pass
 from relax_explorer.core.phases.module_properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
@@ -48,30 +47,23 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     Raises Failure for a hint of a device that the module does not declare, and for operands on different devices.
     """
     devices = _Devices(module)
-    graph = call_graph(module)
-    recursive = {name for group in components(graph) if is_recursive(group, graph) for name in group}
+    calling_itself = recursive(module)
     for name, fn in module.relax_functions.items():
         if not _names_devices(fn):
             continue
         places = _places(fn, devices)
         if _Placed(places, devices).function(fn) is not fn:
-            following = _following(fn, name in recursive)
+            following = _following(fn, name in calling_itself)
             at.editor.replace(name, _Placed(places, devices).function(following))
     changed = at.editor.done()
-    if changed is module:
-        return module
-    known = {item.code for item in normalize_with(module)[1].errors}
-    result, report = normalize_with(changed)
-    problems = [item for item in report.errors if item.code not in known]
-    if problems:
-        raise Failure(*problems)
+    result = normalize_again(changed, module)
     settled = {}
     for name, fn in module.relax_functions.items():
         new = result.functions[name]
         if isinstance(new, e.Function) and changed.functions[name] is not fn:
             settled[name] = _without_moves(fn, new)
             at.record_in_order(fn, settled[name])
-    return result.having({**result.functions, **settled})
+    return result.having({**result.functions, **settled}) if settled else module
 
 
 class _Hint(NamedTuple):
@@ -101,10 +93,7 @@ class _Devices:
         if device is None:
             message = f"the module has no device {text} with the memory scope {scope}"
             help = "declare it by I.module_global_infos"
-            label = Label(value, "this hint", True)
-            raise Failure(
-                Diagnostic(codes.BAD_ATTRIBUTE, message, (label,), help=help, origin="RealizeVDevice")
-            )
+            raise failure_at(codes.BAD_ATTRIBUTE, message, value, "this hint", help, "RealizeVDevice")
         return _Hint(value.args[0], device)
 
 
@@ -116,7 +105,7 @@ def _names_devices(fn: e.Function) -> bool:
     if _HINT in contents(fn).operators:
         return True
     infos = {b.annotation or b.var.struct_info for b in bindings(fn) if b.var is not None}
-    for each in (fn, *_nested(fn)):
+    for each in functions_in(fn):
         infos.update([each.ret_struct_info, *[param.struct_info for param in each.params]])
     return any(_device(info) is not None for info in infos)
 
@@ -126,7 +115,7 @@ def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
     known: dict[e.Var, VDevice] = {}
     near: dict[e.Var, list[e.Var]] = {}
     hinted: dict[e.Expr, VDevice] = {}
-    for each in (fn, *_nested(fn)):
+    for each in functions_in(fn):
         for param in each.params:
             _note(known, param, param.struct_info)
     for binding in bindings(fn):
@@ -143,7 +132,7 @@ def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
             for read in _read(value):
                 near.setdefault(var, []).append(read)
                 near.setdefault(read, []).append(var)
-    for each in (fn, *_nested(fn)):
+    for each in functions_in(fn):
         if isinstance(each.body.body, e.Var):
             _note(known, each.body.body, each.ret_struct_info)
     _spread(known, near, list(known))
@@ -153,19 +142,13 @@ def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
     return known
 
 
-def _nested(fn: e.Function) -> list[e.Function]:
-    return [binding.value for binding in bindings(fn) if type(binding.value) is e.Function]
-
-
 def _read(value: e.Expr) -> Iterable[e.Var]:
     """The variables that lie where the result lies."""
     if type(value) is e.Function:
         return ()
-    read = (
-        [value.condition, *[branch.body for branch in sequences(value)]]
-        if type(value) is e.If
-        else variables(value)
-    )
+    read: list[e.Expr] = [*variables(value)]
+    if type(value) is e.If:
+        read = [value.condition, *[branch.body for branch in sequences(value)]]
     return [var for var in read if isinstance(var, e.Var) and type(var.struct_info) is not s.FuncStructInfo]
 
 
@@ -180,9 +163,8 @@ def _device(info: s.StructInfo | None) -> VDevice | None:
     """The device of a tensor, or of the first one in a tuple."""
     while isinstance(info, s.TupleStructInfo) and info.fields:
         info = info.fields[0]
-    return (
-        info.vdevice if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice) else None
-    )
+    device = info.vdevice if isinstance(info, s.TensorStructInfo) else None
+    return device if isinstance(device, VDevice) else None
 
 
 def _spread(
@@ -210,17 +192,15 @@ class _Placed(Substitution):
 
     def signature(self, fn: e.Function) -> e.Function:
         """A function with placed parameters."""
-        params = []
+        new: dict[e.Var, e.Var] = {}
         for param in fn.params:
             device = self.places.get(param)
             info = param.struct_info if device is None else _on(param.struct_info, device)
-            new = param if info is param.struct_info else e.var_like(param, info)
-            if new is not param:
-                self.variables[param] = new
-            params.append(new)
-        if all(new is old for new, old in zip(params, fn.params, strict=True)):
-            return fn
-        return replace(fn, params=tuple(params), struct_info=None)
+            if info is not param.struct_info:
+                new[param] = e.var_like(param, info)
+        self.variables.update(new)
+        params = tuple([new.get(param, param) for param in fn.params])
+        return replace(fn, params=params, struct_info=None) if new else fn
 
     def call(self, call: e.Call) -> e.Expr:
         new = super().call(call)
@@ -232,12 +212,8 @@ class _Placed(Substitution):
 
 def _on(info: s.StructInfo | None, device: VDevice) -> s.StructInfo | None:
     """A StructInfo whose tensors without a device lie on this one."""
-    if isinstance(info, s.TensorStructInfo):
-        return (
-            info
-            if info.vdevice is not None
-            else s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
-        )
+    if isinstance(info, s.TensorStructInfo) and info.vdevice is None:
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
     if isinstance(info, s.TupleStructInfo):
         fields = tuple([_on(field, device) or field for field in info.fields])
         return info if fields == info.fields else s.TupleStructInfo(fields)
@@ -368,12 +344,7 @@ class _Moved(Substitution):
     def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
         """A StructInfo with the devices of its tensors moved."""
         if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice):
-            device = self.move(info.vdevice)
-            return (
-                info
-                if device == info.vdevice
-                else s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
-            )
+            return s.TensorStructInfo(info.shape, info.dtype, info.ndim, self.move(info.vdevice))
         if isinstance(info, s.TupleStructInfo):
             return s.TupleStructInfo(tuple([self.info(field) or field for field in info.fields]))
         return info
@@ -387,9 +358,8 @@ class _Moved(Substitution):
             moved = str(self.move(VDevice.read(to)))
             new = new if moved == to else replace(new, attrs=new.attrs.having(dst_vdevice=moved))
         infos = tuple([self.info(info) or info for info in new.sinfo_args])
-        return (
-            new if infos == new.sinfo_args else replace(new, sinfo_args=infos)
-        )  # the rest is inferred again
+        # The rest is inferred again.
+        return new if infos == new.sinfo_args else replace(new, sinfo_args=infos)
 
     def _match_cast(self, binding: e.MatchCast) -> e.Binding:
         new = super()._match_cast(binding)
@@ -397,5 +367,4 @@ class _Moved(Substitution):
         return replace(new, struct_info=self.info(new.struct_info) or new.struct_info)
 
 
-def _bad(text: str, help: str) -> Failure:
-    return Failure(Diagnostic(pass_codes.BAD_OPTION, text, help=help, origin="UpdateVDevice"))
+_bad = partial(bad_option, origin="UpdateVDevice")

@@ -11,14 +11,14 @@ from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.check.matching import renamed_vars as renamed
 from relax_explorer.core.check.order import unify
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
+from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_holders, map_operands, merged_blocks, sequences
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, failure_at, function_pass
 from relax_explorer.core.passes.run_time_checks import NO_LENGTHS, Checks, ShapeHeap, describe
 from relax_explorer.core.phases import machine_calls as m
 from relax_explorer.core.phases.module_properties import (
@@ -58,9 +58,8 @@ def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
 
 def _refuse(at: e.Expr, text: str, label: str, before: str) -> None:
     """Refuse a module that another pass must lower first."""
-    labels = (Label(at, label, True),)
     text, help = f"VMShapeLower can't run here: {text}", f"run {before} before it"
-    raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, labels, help=help, origin="VMShapeLower"))
+    raise failure_at(codes.NEEDS_ANOTHER_PASS, text, at, label, help, "VMShapeLower")
 
 
 class _Lowering:

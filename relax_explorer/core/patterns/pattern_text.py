@@ -202,9 +202,8 @@ class _Reader:
                 self.expect(")")
                 break
         if isinstance(op, q.Exactly) and isinstance(op.value, e.OpRef):
-            is_open = is_open or (
-                op.value.name == "relax.call_tir" and len(args) == 2
-            )  # perhaps with scalars
+            # Perhaps with scalars.
+            is_open = is_open or (op.value.name == "relax.call_tir" and len(args) == 2)
         call = q.CallOf(op, tuple(args), is_open)
         return call.has_attr(attrs) if attrs else call
 

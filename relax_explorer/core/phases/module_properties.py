@@ -84,7 +84,8 @@ def _operator(value: e.Expr) -> str:
     return value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
 
 
-def _is_high_level(name: str) -> bool:
+def is_high_level(name: str) -> bool:
+    """True for the name of an operator that lowering replaces."""
     # The virtual machine has the builtins: RewriteDataflowReshape makes calls of `reshape` for it.
     if name in _BUILTINS:
         return False
@@ -164,16 +165,21 @@ _NOT_COMPUTED = "a symbolic length that no builtin computes"
 
 
 def _computed_shape(module: IRModule) -> tuple[Any, str] | None:
-    for fn in module.relax_functions.values():
-        if any(map(_is_symbolic, _leaves(fn.body.body))):
-            return fn, _NOT_COMPUTED
-        for binding in bindings(fn):
-            value = binding.value
-            if type(value) is e.Call and _WITH_LENGTHS.isdisjoint(map(type, value.args)):  # most often
-                continue
-            results = [leaf for branch in sequences(value) for leaf in _leaves(branch.body)]
-            if any(map(_is_symbolic, (*_leaves(value), *results))):
-                return binding, _NOT_COMPUTED
+    places = filter(None, map(symbolic_length, module.relax_functions.values()))
+    return next(((place, _NOT_COMPUTED) for place in places), None)
+
+
+def symbolic_length(fn: e.Function) -> e.Function | e.Binding | None:
+    """Where a function has a symbolic length as an operand; the function itself stands for its result."""
+    if any(map(_is_symbolic, _leaves(fn.body.body))):
+        return fn
+    for binding in bindings(fn):
+        value = binding.value
+        if type(value) is e.Call and _WITH_LENGTHS.isdisjoint(map(type, value.args)):  # most often
+            continue
+        results = [leaf for branch in sequences(value) for leaf in _leaves(branch.body)]
+        if any(map(_is_symbolic, (*_leaves(value), *results))):
+            return binding
     return None
 
 
@@ -252,7 +258,7 @@ NORMALIZED = Property("NORMALIZED", "normalizing changes nothing: all StructInfo
 NO_HIGH_LEVEL_OPS = Property(
     "NO_HIGH_LEVEL_OPS",
     "operators with a lowering are calls of kernels, or builtins of the virtual machine",
-    _operators(_is_high_level),
+    _operators(is_high_level),
     made_by=["LegalizeOps"],
 )
 NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow, made_by=["ToNonDataflow"])

@@ -332,13 +332,6 @@ _Reader = Callable[[Naming, Weights, int], dict[int, Any]]
 _DECIMAL = re.compile(r"[0-9]{1,18}")
 
 
-def make_inputs(
-    fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
-) -> list[Any]:
-    """The values of `generated_inputs`, without its note."""
-    return generated_inputs(fn, given, shape, default)[0]
-
-
 def free_lengths(
     fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int], names: FieldNames | None = None
 ) -> list[str]:

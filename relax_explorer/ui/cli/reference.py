@@ -52,8 +52,7 @@ def _passes(module: IRModule | None) -> Result:
     shown = list(passes.table().values())
     output.report(passes.problems())
     if module is not None:
-        from relax_explorer.core.passes.pipeline import normalized
-        from relax_explorer.core.passes.speculation import verdicts
+        from relax_explorer.core.passes.pipeline import normalized, verdicts
 
         changing = {item.name for item in verdicts(normalized(module)[0]) if item.changes}
         shown = [pass_ for pass_ in shown if pass_.name in changing]

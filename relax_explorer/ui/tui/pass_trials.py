@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from relax_explorer.core import passes as registry
-from relax_explorer.core.passes.pipeline import Step
-from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.passes.pipeline import Step, Verdict
 from relax_explorer.core.phases.module_properties import Property
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session

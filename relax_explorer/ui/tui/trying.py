@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.core.passes.pipeline import Verdict
 from relax_explorer.ui import process
 from relax_explorer.viz.child import MOST_MEMORY, Child, Limits, conversation, own_python
 
@@ -126,8 +126,7 @@ def answer(questions: IO[str], answers: IO[str]) -> None:
 
 def _tried(question: Question) -> Iterator[Verdict | str]:
     """The verdicts, then an empty text; or the reason why there are none."""
-    from relax_explorer.core.passes.pipeline import normalized, run_step, steps
-    from relax_explorer.core.passes.speculation import verdict
+    from relax_explorer.core.passes.pipeline import normalized, run_step, steps, verdict
     from relax_explorer.core.syntax.parser import parse
 
     try:

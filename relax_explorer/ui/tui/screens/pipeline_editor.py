@@ -17,8 +17,8 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.pipeline import Verdict
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
-from relax_explorer.core.passes.speculation import Verdict
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import with_files
 from relax_explorer.core.session.session import Plan, Session
