@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -329,7 +330,7 @@ class FunctionNormalizer(KeptBindings):
             if operand is None:
                 stack.pop()
                 leaves = iter(done)
-                new = map_operands(node, lambda _, leaves=leaves: next(leaves))  # type: ignore[misc]  # a default binds the iterator
+                new = map_operands(node, partial(next, leaves))
                 if not stack:
                     return new
                 stack[-1][2].append(self.leaf(new))

@@ -204,7 +204,9 @@ def at_calls(table: Mapping[str, Entry], change: Callable[[Entry, e.Call], e.Exp
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
         entry = table.get(called(value))
-        return binding if entry is None else replace(binding, value=change(entry, value))  # type: ignore[arg-type]  # only calls have a callee
+        if entry is None or type(value) is not e.Call:
+            return binding
+        return replace(binding, value=change(entry, value))
 
     return rule
 
