@@ -88,7 +88,7 @@ class _Reader:
         self.merged["tui"]["key"] = [f"{name}={text}" for name, text in changes.items()]
 
     def _set(
-        self, path: Path, written: str, having: list[str], name: str, value: Any, is_project: bool
+        self, path: Path, written: str, having: list[str], name: str, value: object, is_project: bool
     ) -> None:
         if not having:
             option_names = {key for known in self.options.values() for key in known} | self.options.keys()
@@ -175,7 +175,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = "true" if value is True else "false" if value is False else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

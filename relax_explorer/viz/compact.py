@@ -198,7 +198,7 @@ def own_attributes(call: e.Call) -> Attrs:
     )
 
 
-def _is_default(name: str, value: Any, defaults: dict[str, Any]) -> bool:
+def _is_default(name: str, value: object, defaults: dict[str, Any]) -> bool:
     if name not in defaults:
         return False
     default = defaults[name]

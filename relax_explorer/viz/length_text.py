@@ -330,7 +330,7 @@ def _summary(value: Value) -> dict[str, str]:
     return {"summary": short_value(value, _TEXT)}
 
 
-def _span(node: Any) -> dict[str, Any] | None:
+def _span(node: object) -> dict[str, Any] | None:
     span = getattr(node, "span", None)
     return None if span is None else {"file": span.source.filename, "line": span.line}
 

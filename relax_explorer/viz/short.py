@@ -68,7 +68,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 }
 
 
-def short_value(value: Any, limit: int = 60) -> str:
+def short_value(value: object, limit: int = 60) -> str:
     """A run-time value in one line: small tensors whole, large ones by range."""
     import numpy as np
 

@@ -216,7 +216,7 @@ def _parts(info: s.StructInfo | None) -> tuple[s.StructInfo | None, ...]:
     return info.fields if isinstance(info, s.TupleStructInfo) else (info,)
 
 
-def _constant(value: Any, info: s.StructInfo | None, call: e.Call) -> e.Constant:
+def _constant(value: object, info: s.StructInfo | None, call: e.Call) -> e.Constant:
     array = np.asarray(value)
     array.setflags(write=False)
     return e.Constant(array, info, "", call.span)

@@ -413,7 +413,7 @@ def _lost(step: Step, loss: Loss) -> Diagnostic:
 
 
 @collector_at_rest()
-def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
+def apply_pass(module: IRModule, name: str, **options: object) -> IRModule:
     """The module after one pass. A module not in normal form is normalized first.
 
     Options stand in the text, as in a pipeline (`FuseOps{fuse_opt_level=0}`), or are keyword arguments. Raises Failure for an

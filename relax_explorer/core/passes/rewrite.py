@@ -184,11 +184,11 @@ class Rewriter:
                 else:
                     self._noted[key] = value
 
-    def lookup(self, key: Any) -> Any:
+    def lookup(self, key: object) -> Any:
         """The value noted under `key` in this scope or an enclosing one."""
         return self._noted.get(key)
 
-    def note(self, key: Any, value: Any) -> None:
+    def note(self, key: object, value: object) -> None:
         """Note a value under `key` until this scope closes."""
         if self._hidden_notes:
             self._hidden_notes[-1].append((key, self._noted.get(key)))

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
-from typing import Any
 
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
@@ -161,7 +160,7 @@ def diff_modules(a: IRModule, b: IRModule) -> ModuleDiff:
     )
 
 
-def _function(name: str, a: Any, b: Any) -> FunctionDiff:
+def _function(name: str, a: object, b: object) -> FunctionDiff:
     old = tuple(bindings(a)) if type(a) is e.Function else ()
     if type(a) is type(b) is PrimFunc and a is not b:
         return diff_kernels(name, a, b)

@@ -22,6 +22,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.values import MOST_AXES, Value
 from relax_explorer.core.ir.dtype import dtype as dtype_called
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.call_inputs import index_in
 
 # -- weight entries --------------------------------------------------------------------------------------------------
@@ -328,17 +329,15 @@ def _array(file: IO[bytes]) -> Value:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def read_as(array: Any, dtype: Any) -> Any:
+def read_as(array: Array, dtype: np.dtype[Any] | None) -> Array:
     """View an array of raw bytes as a dtype unknown to numpy, such as bfloat16. Files store its bytes without the dtype."""
-    return array.view(dtype) if is_stored(array.dtype, dtype) else array
+    return array.view(dtype) if dtype is not None and is_stored(array.dtype, dtype) else array
 
 
-def is_stored(given: Any, dtype: Any) -> bool:
+def is_stored(given: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
     """True if a file with the dtype `given` stores raw bytes of `dtype`."""
     bytes_alone = given.kind == "V" and given.names is None and given.subdtype is None
-    return bool(
-        bytes_alone and dtype is not None and dtype.isbuiltin != 1 and dtype.itemsize == given.itemsize
-    )
+    return bool(bytes_alone and dtype.isbuiltin != 1 and dtype.itemsize == given.itemsize)
 
 
 # -- safetensors -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import numpy as np
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, kind_of
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.binding_matches import base_name, common_run
 from relax_explorer.core.session.difference import Tolerance, distance, is_float, leaves_of
 from relax_explorer.core.session.recording import Production
@@ -237,7 +238,7 @@ class _Labels:
         self._count += 1
         return self._count
 
-    def _float(self, array: Any) -> int:
+    def _float(self, array: Array) -> int:
         """The label of the known tensor that is equal within the tolerance, else a new one.
 
         Weighted sums of equal tensors are near each other, so only tensors with near sums are compared.
@@ -259,6 +260,6 @@ class _Labels:
         return number
 
 
-def _weights(size: int) -> Any:
+def _weights(size: int) -> Array:
     """Fixed weights between 0.5 and 1.5. They tell a tensor from its permutations."""
     return 0.5 + (np.arange(1, size + 1) * 0.6180339887498949) % 1.0

@@ -40,12 +40,12 @@ class Tolerance:
         """True if a number was given: then it alone decides."""
         return self.rtol is not None or self.atol is not None
 
-    def bounds(self, dtype: Any) -> tuple[float, float]:
+    def bounds(self, dtype: np.dtype[Any]) -> tuple[float, float]:
         """The relative and the absolute part for a dtype, before the scale."""
         rtol, atol = [self.share * part for part in _BOUNDS.get(dtype.name, _COARSE)]
         return rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
 
-    def allowed(self, numbers: Any, dtype: Any) -> Any:
+    def allowed(self, numbers: Array, dtype: np.dtype[Any]) -> Array:
         """The allowed distance of each element. `numbers` are its elements as float64."""
         rtol, atol = self.bounds(dtype)
         magnitudes = np.abs(numbers)
@@ -53,7 +53,7 @@ class Tolerance:
             atol *= scale_of(magnitudes)
         return rtol * np.where(np.isfinite(magnitudes), magnitudes, 0.0) + atol
 
-    def text(self, dtype: Any) -> str:
+    def text(self, dtype: np.dtype[Any]) -> str:
         """The bound in words of arithmetic."""
         rtol, atol = self.bounds(dtype)
         scaled = "" if self.atol is not None else "·s, s = median |a| in 0.01 … 1000"
@@ -145,18 +145,18 @@ def _of_others(a: Value, b: Value) -> Delta:
     return Delta()  # functions and objects of the runtime have no content to compare
 
 
-def is_float(dtype: Any) -> bool:
+def is_float(dtype: np.dtype[Any]) -> bool:
     """True for the floats of numpy and those with 16 or fewer bits that it does not know."""
     return bool(dtype.kind == "f") or (dtype.kind == "V" and dtype.name.startswith(("bfloat", "float")))
 
 
-def _integer_distance(a: Any, b: Any) -> float:
+def _integer_distance(a: Array, b: Array) -> float:
     if a.dtype.kind not in "biu":
         return math.inf
     return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max())
 
 
-def _of_floats(a: Any, b: Any, tolerance: Tolerance) -> Delta:
+def _of_floats(a: Array, b: Array, tolerance: Tolerance) -> Delta:
     if same_bits(a, b):
         return Delta("", size=a.size, bound=tolerance.text(a.dtype))
     left, right = a.astype(np.float64), b.astype(np.float64)
@@ -182,7 +182,7 @@ def same_bits(a: Array, b: Array) -> bool:
     return bool(a.tobytes() == b.tobytes())
 
 
-def distance(left: Any, right: Any) -> Any:
+def distance(left: Array, right: Array) -> Array:
     """The distance of each pair of float64 elements: 0 for two NaN or equal infinities, infinite for one of them."""
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(left - right)
@@ -190,7 +190,7 @@ def distance(left: Any, right: Any) -> Any:
     return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
 
 
-def _summed(a: Any, b: Any, wrong: Any, most: float, ulp: int, cosine: float, bound: str) -> Delta:
+def _summed(a: Array, b: Array, wrong: Array, most: float, ulp: int, cosine: float, bound: str) -> Delta:
     count = int(np.count_nonzero(wrong))
     if not count:
         return Delta("", most, ulp, cosine, 0, a.size, bound=bound)
@@ -203,7 +203,7 @@ def _shown(number: Any) -> str:
     return f"{float(number):.9g}" if is_float(number.dtype) else str(number)
 
 
-def _cosine(left: Any, right: Any) -> float:
+def _cosine(left: Array, right: Array) -> float:
     """The cosine of two tensors seen as vectors, over elements that are finite in both; 1 for equal directions."""
     finite = np.isfinite(left) & np.isfinite(right)
     x, y = left[finite], right[finite]
@@ -215,7 +215,7 @@ def _cosine(left: Any, right: Any) -> float:
     return float(np.vdot(x, y)) / norms if norms else 0.0
 
 
-def ulps(a: Any, b: Any) -> int:
+def ulps(a: Array, b: Array) -> int:
     """The largest distance in units of the last place, over elements that are numbers in both."""
     width = a.dtype.itemsize
     numbers = ~(np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64)))
@@ -227,7 +227,7 @@ def ulps(a: Any, b: Any) -> int:
     return int((high.astype(np.uint64) - low.astype(np.uint64)).max())  # wraps to the right distance
 
 
-def _place(bits: Any) -> Any:
+def _place(bits: Array) -> Array:
     """The number of a float among all floats in order, 0 for zero, from its bits as a signed integer."""
     wide = bits.astype(np.int64)
     low = np.iinfo(bits.dtype).max

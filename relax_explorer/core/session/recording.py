@@ -28,6 +28,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, cut
 from relax_explorer.core.session.call_program import CallProgram
@@ -440,11 +441,11 @@ class _Recorder:
         return tuple(found)
 
 
-def _same_bytes(a: Any, b: Any) -> bool:
+def _same_bytes(a: Array, b: Array) -> bool:
     return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
-def _addresses(array: Any) -> tuple[int, int]:
+def _addresses(array: Array) -> tuple[int, int]:
     """The first address of an array, and the one after its last."""
     low, high = byte_bounds(array)
     return int(low), int(high)

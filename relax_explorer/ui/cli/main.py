@@ -29,7 +29,7 @@ class _TargetType(click.ParamType[Target]):
 
     name = "file"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Target:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Target:
         if isinstance(value, Target):
             return value
         try:
@@ -48,7 +48,7 @@ class _SourceType(click.ParamType[str]):
 
     name = "path"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from relax_explorer.ui.directories import sample
 
         return sample(str(value))

@@ -237,7 +237,7 @@ def of_passes(session: Session) -> list[Diagnostic]:
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Convert a value to JSON data: NaN and infinities as strings, arrays as lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
@@ -256,7 +256,7 @@ def document(schema: str, content: Mapping[str, Any]) -> str:
     return json_text({**head, **content}, 2)
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: object, indent: int | None = None) -> str:
     """Data as JSON. If standard output takes only ASCII, other characters are escapes: the same data when read back."""
     text = visible_json(plain(value), indent)
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) if streams.is_ascii() else text

@@ -22,6 +22,7 @@ from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.core.session.builds import concerning
@@ -159,7 +160,7 @@ def _compared(number: int, value: Any, expected: Any, rtol: float, atol: float) 
     return same
 
 
-def _numbers(array: Any) -> Any:
+def _numbers(array: Array) -> Array | None:
     """The elements as float64, or None when they are not numbers."""
     if array.dtype.kind in _NUMBERS or (
         array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name[:4] != "void"
@@ -431,7 +432,7 @@ def most_bytes(gigabytes: float) -> int:
     return int(gigabytes * (1 << 30))
 
 
-def _flat(value: Any) -> list[Any]:
+def _flat(value: object) -> list[Any]:
     if isinstance(value, tuple) and not all(type(item) is int for item in value):
         return [item for part in value for item in _flat(part)]
     return [value]

@@ -198,7 +198,7 @@ class _Watch:
         return True
 
 
-def _content(value: Any) -> bytes:
+def _content(value: object) -> bytes:
     """The contents of a value, for comparing."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}".encode() + value.tobytes()

@@ -54,10 +54,10 @@ class _Closed(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def readinto(self, _: Any) -> int:
+    def readinto(self, _: object) -> int:
         raise OSError(errno.EBADF, "it is closed")
 
-    def write(self, _: Any) -> int:
+    def write(self, _: object) -> int:
         raise OSError(errno.EBADF, "it is closed")
 
 

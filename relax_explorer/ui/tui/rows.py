@@ -44,7 +44,7 @@ T = TypeVar("T")
 _MESSAGE_WIDTH = 76  # a message is read whole in a terminal of 80 columns: only its frame is beside it
 
 
-def ghost(node: Any) -> str:
+def ghost(node: object) -> str:
     """The StructInfo of a binding in a few characters."""
     var = node.var if isinstance(node, (e.VarBinding, e.MatchCast)) else None
     return "" if var is None or var.name == "_" else visible(short_info(var.struct_info), 36)
