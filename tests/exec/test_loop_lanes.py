@@ -180,3 +180,31 @@ def test_facts_are_looked_up_for_the_same_loops(monkeypatch: pytest.MonkeyPatch)
     for length in LENGTHS:
         outcome(fn, data(length))
     assert set(names) == {compiled_kernel.TRUSTING}
+
+
+@pytest.mark.parametrize(("length", "way"), [(100, compiled_kernel.TRUSTING), (99, compiled_kernel.CHECKED)])
+def test_lengths_for_which_an_index_is_wrong(length: int, way: str) -> None:
+    """The lanes hold for some lengths only: others have the checks and the order of the program."""
+    text = ROWS.replace("B: T.Buffer", 'C: T.Buffer(("k",), "float32"), B: T.Buffer').replace(
+        "m, n = T", "m, n, k = T"
+    )
+    text = text.replace("m, n, k = T.int64(), T.int64()", "m, n, k = T.int64(), T.int64(), T.int64()")
+    text = (
+        text.replace("i, k in", "i, j in")
+        .replace("[i, k]", "[i, j]")
+        .replace("{loops}", "m, n")
+        .replace("{start}", "0")
+    )
+    fn = parsed(text.replace("{value}", "B[v_i] + A[v_i, v_k] * C[T.min(v_k, k * 1000000)]"))
+    values, other = data(100), np.ones(length, np.float32)
+    answers = []
+    for kernel in (compile_prim_func(fn), uncompiled(fn)):
+        result = np.zeros(3, np.float32)
+        try:
+            kernel(values, other, result)
+        except rxe.Failure as failure:
+            answers.append(str(failure).split(", where ")[0])
+        else:
+            answers.append(str(np.round(result, 3)))
+    assert answers[0] == answers[1]
+    assert ("axis" in answers[0]) == (way == compiled_kernel.CHECKED)

@@ -103,7 +103,7 @@ def test_names_make_no_difference() -> None:
 
 def test_lines_of_a_difference() -> None:
     found = shown.lines(diff_modules(rxe.parse(OLD), rxe.parse(NEW)), 0)
-    text = [f"{line.glyph}{line.text.strip()}" for line in found if "unchanged" not in line.text]
+    text = [f"{line.mark}{line.text.strip()}" for line in found if "unchanged" not in line.text]
     assert text == [
         " @@ kernel changed -1 ~1 @@",
         "-C[vi, vj] = A[vi, vj] + T.float32(1.0)",

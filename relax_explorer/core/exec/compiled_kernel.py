@@ -128,7 +128,7 @@ class Code:
             trusting = translate(fn)
         # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
         self.kinds = PARALLEL if _may_stop(trusting) else ANY
-        self.hoped = trusting.facts
+        self.hoped, self.ways = trusting.facts, trusting.ways
         self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
 
     @property
@@ -254,8 +254,11 @@ class Kernel:
         if holding is None:
             if len(facts) >= KNOWN_LENGTHS:
                 facts.clear()
-            facts_now = translate(code.loops(self.fn), dict(zip(lengths, key, strict=True))).facts
-            holding = all([holds or not hoped for holds, hoped in zip(facts_now, code.hoped, strict=True)])
+            now = translate(code.loops(self.fn), dict(zip(lengths, key, strict=True)))
+            # Other ways ask other facts.
+            holding = now.ways == code.ways and all(
+                [holds or not hoped for holds, hoped in zip(now.facts, code.hoped, strict=True)]
+            )
             facts[key] = holding
         return holding
 

@@ -11,7 +11,7 @@ memory, and the kernel must not stop inside, for the stages before would not hav
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,13 +25,24 @@ from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
 from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
-_KNOWN: PerNode[t.PrimFunc] = PerNode()
+# None for a PrimFunc that stays as it is: a cache that held it would keep it alive.
+_KNOWN: PerNode[t.PrimFunc | None] = PerNode()
 _PLAIN = (t.BufferStore, t.SeqStmt, t.LetStmt, t.IfThenElse)
 
 
 def fused(fn: t.PrimFunc) -> t.PrimFunc:
     """The PrimFunc with stages in common loops; itself if there are none."""
-    return _KNOWN.of(fn, _fused)
+    return _KNOWN.of(fn, _other(_fused)) or fn
+
+
+def _other(change: Callable[[t.PrimFunc], t.PrimFunc]) -> Callable[[t.PrimFunc], t.PrimFunc | None]:
+    """A change that gives None for what it leaves as it is."""
+
+    def changed(fn: t.PrimFunc) -> t.PrimFunc | None:
+        new = change(fn)
+        return None if new is fn else new
+
+    return changed
 
 
 def _fused(fn: t.PrimFunc) -> t.PrimFunc:
@@ -286,10 +297,10 @@ def _buffers(node: t.Stmt) -> set[Buffer]:
 
 def forwarded(fn: t.PrimFunc) -> t.PrimFunc:
     """The PrimFunc without stages that copy a parameter that it never writes; itself if there are none."""
-    return _FORWARDED.of(fn, _forwarded)
+    return _FORWARDED.of(fn, _other(_forwarded)) or fn
 
 
-_FORWARDED: PerNode[t.PrimFunc] = PerNode()
+_FORWARDED: PerNode[t.PrimFunc | None] = PerNode()
 
 
 def _forwarded(fn: t.PrimFunc) -> t.PrimFunc:

@@ -86,6 +86,7 @@ class Translation(Expressions):
         super().__init__(fn, samples, trusting)
         self.in_order, self.divided, self.spread = in_order, divided, spread
         self.out: list[ir.Stmt] = []  # the statements of the innermost loop or branch
+        self.ways: list[bool] = []  # which nests run in lanes or in tiles, as far as that depends on facts
         self.messages: list[str] = []  # the messages of assertions
         self.polls = loop_nests.Polls()
         self.temporaries = 0
@@ -228,10 +229,8 @@ class Translation(Expressions):
             across = ir.For(columns, others[0], others[1], tuple(body), width)
             self.out.append(ir.For(rows, bounds[0], bounds[1], (*poll, across), height))
         self._release(state)
-        if any(type(part) is ir.Check for node in body for part in ir.parts(node)):
-            del self.sites[known[0] :], self.facts[known[1] :], self.out[known[2] :]
-            return False
-        return True
+        may_stop = any(type(part) is ir.Check for node in body for part in ir.parts(node))
+        return self._went(not may_stop, known)
 
     def _loop_state(self) -> tuple[int, list[bool]]:
         """The state that a loop changes and restores: the number of open loops, and the samples that never enter it."""
@@ -369,9 +368,14 @@ class Translation(Expressions):
             else:
                 fold = None
         self._release(state)
-        if fold is None:
+        return self._went(fold is not None, known)
+
+    def _went(self, is_taken: bool, known: tuple[int, int, int]) -> bool:
+        """Note whether a way is taken. If not, what was emitted since then is dropped."""
+        self.ways.append(is_taken)
+        if not is_taken:
             del self.sites[known[0] :], self.facts[known[1] :], self.out[known[2] :]
-        return fold is not None
+        return is_taken
 
     def _nest(self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None) -> None:
         state = self._loop_state()
