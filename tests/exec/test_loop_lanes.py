@@ -81,6 +81,9 @@ def test_extremes_are_those_of_the_program(length: int, extreme: str, by_numba: 
     wanted = np.zeros(6, np.float32)
     uncompiled(fn)(values, wanted)
     np.testing.assert_array_equal(outcome(fn, values, by_numba), wanted)
+    code = compile_prim_func(fn, by_numba=by_numba).code
+    assert code is not None
+    assert code.is_by_numba is by_numba
 
 
 def test_an_extreme_that_nothing_exceeds_is_what_the_program_starts_with(by_numba: bool) -> None:

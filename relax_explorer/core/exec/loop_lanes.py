@@ -49,7 +49,7 @@ class Fold:
 
     def marked(self, mark: ir.Element, value: Expr) -> ir.Stmt:
         """A mark that is set where a value is NaN."""
-        return ir.Store(mark, ir.Choice(Op("!=", (value, value)), Const(1.0), mark))
+        return ir.Store(mark, ir.Choice(Op("!=", (value, value)), ir.Convert(mark.element, Const(1.0)), mark))
 
     def started(self) -> Iterator[ir.Stmt]:
         """Memory for the lanes. Sums start with 0, a maximum with what the result starts with."""
