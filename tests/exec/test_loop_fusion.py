@@ -255,3 +255,22 @@ def test_threads_share_serial_loops_that_never_stop(monkeypatch: pytest.MonkeyPa
     stops = ("B[v_i, v_j] = A[T.Cast('int64', T.abs(A[v_i, 0])), v_j]", "SS")
     assert same(program(stops, buffers="pass"))
     assert compiled_kernel.PART not in texts
+
+
+def test_loops_that_depend_on_the_outermost_one_stay() -> None:
+    """The length of an inner loop, or another axis of the block, is told by the variable of the loop that would be shared."""
+    text = HEAD.replace("{buffers}", "T0 = T.alloc_buffer((6, 70))").replace("{stages}", "{0}{1}")
+    stage = """
+        for i in range(6):
+            for j in range({length}):
+                with T.sblock("stage"):
+                    v_i = T.axis.spatial(6, i)
+                    v_j = T.axis.spatial(70, {axis})
+                    {body}
+"""
+    for length, axis in (("i * 10 + 20", "j"), ("60", "i + j")):
+        stages = [stage.format(length=length, axis=axis, body=body) for body, _ in (FIRST, LAST)]
+        fn = rxe.parse(text.format(*stages))["f"]
+        assert type(fn) is PrimFunc
+        assert fused(fn) is fn
+        assert same(fn)

@@ -100,6 +100,9 @@ class _Nest:
             return None
         if current.alloc_buffers or current.match_buffers or not _is_plain(current.body):
             return None
+        others = [value for value in current.iter_values if value is not loops[0].var]
+        if loops[0].var in p.free_vars(*others, *[loop.extent for loop in loops[1:]]):
+            return None
         for axis, value in zip(current.iter_vars, current.iter_values, strict=True):
             if value is loops[0].var and axis.kind == "spatial" and axis.var.dtype is value.dtype:
                 return _Nest(loops[0], current, axis)
