@@ -114,3 +114,21 @@ def test_a_wrong_index_is_told_at_the_first_place_of_the_program() -> None:
             kernel(values, np.zeros((3, 9, 9), np.float32))
         answers.append(str(problem.value))
     assert answers[0] == answers[1]
+
+
+def test_a_triangle_has_no_tiles() -> None:
+    """The length of its inner loop is the variable of the outer one."""
+    text = TEXT.replace("{store}", TURN).replace(
+        "for b, i, j in T.grid(3, m, n):", "for b, i in T.grid(3, m):\n        for j in range(i):"
+    )
+    text = text.replace("        with T.sblock", "            with T.sblock").replace(
+        "            v_b,", "                v_b,"
+    )
+    fn = rxe.parse(text.replace("            B[", "                B["))["f"]
+    assert type(fn) is PrimFunc
+    assert not is_tiled(fn)
+    values = np.random.default_rng(4).standard_normal((3, 90, 90)).astype(np.float32)
+    results = [np.zeros((3, 90, 90), np.float32) for _ in range(2)]
+    compile_prim_func(fn)(values, results[0])
+    uncompiled(fn)(values, results[1])
+    assert results[0].tobytes() == results[1].tobytes()

@@ -195,7 +195,11 @@ class Translation(Expressions):
         ):
             return None
         found = loop_nests.tile(chain, current)
-        if found is None or not all(isinstance(loop.extent, p.IntImm | p.PrimVar) for loop in found):
+        variables = {loop.var for loop in chain}
+        extents = [] if found is None else [loop.extent for loop in found]
+        if found is None or not all(
+            isinstance(n, p.IntImm) or (type(n) is p.PrimVar and n not in variables) for n in extents
+        ):
             return None
         return chain, current, *found
 
