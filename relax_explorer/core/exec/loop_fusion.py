@@ -334,7 +334,7 @@ def _forwarded(fn: t.PrimFunc) -> t.PrimFunc:
 
 @dataclass(frozen=True)
 class _Copy:
-    """The nest `target[axes] = source`: each index of the source is an axis or a number."""
+    """The nest `target[axes] = source`: each index of the source is an axis of the same length, so that none is outside."""
 
     target: Buffer
     axes: tuple[p.PrimExpr, ...]
@@ -354,8 +354,12 @@ class _Copy:
             or not is_filled_first(store.buffer, [node])
         ):
             return None
-        plain = all(isinstance(index, p.IntImm) or index in store.indices for index in source.indices)
-        return _Copy(store.buffer, store.indices, source) if plain else None
+        lengths = dict(zip(store.indices, store.buffer.shape, strict=True))
+        whole = all(
+            index in lengths and same_length(lengths[index], length)
+            for index, length in zip(source.indices, source.buffer.shape, strict=True)
+        )
+        return _Copy(store.buffer, store.indices, source) if whole else None
 
 
 class _Forward(Mutator):
@@ -370,7 +374,7 @@ class _Forward(Mutator):
         if type(expr) is not BufferLoad or expr.buffer is not self.copy.target:
             return super().expr(expr)
         places = dict(zip(self.copy.axes, [self.expr(index) for index in expr.indices], strict=True))
-        indices = tuple([places.get(index, index) for index in self.copy.source.indices])
+        indices = tuple([places[index] for index in self.copy.source.indices])
         return BufferLoad(self.copy.source.buffer, indices)
 
 
