@@ -25,6 +25,7 @@ from numpy.lib.stride_tricks import as_strided
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.loop_nests import (
     PARALLEL,
+    buffers,
     is_filled_first,
     is_parallel,
     parallel_loop,
@@ -35,9 +36,9 @@ from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer
-from relax_explorer.core.tir.traverse import expressions, memory, statements, subexpressions
+from relax_explorer.core.tir.traverse import memory, statements
 
 MOST_AT_ONCE = 1 << 31  # multiplications between two looks at the interrupt: less than 0.2 s
 MOST_COPIED = 1 << 26  # elements of a matrix that is a copy, such as the patches of a convolution
@@ -379,7 +380,7 @@ def pieces(fn: t.PrimFunc, kinds: Collection[str] = PARALLEL) -> Pieces | None:
     found = [contraction(node) for node in nodes]
     large = [item for item in found if item is not None and (item.size({}) or WORTHWHILE) >= WORTHWHILE]
     if not (large or any(is_parallel(node, kinds) for node in nodes)) or not all(
-        map(_is_plain, _buffers(*nodes))
+        map(_is_plain, buffers(*nodes))
     ):
         return None
     if parallel_loop(fn, kinds) is not None and not large:
@@ -425,19 +426,6 @@ def _is_plain(buffer: Buffer) -> bool:
     return not narrow and dtype.lanes == 1 and not buffer.is_scalar and buffer.strides is None
 
 
-def _buffers(*nodes: t.Stmt) -> list[Buffer]:
-    """The buffers that statements read, write or declare, in order."""
-    found: dict[Buffer, None] = {}
-    for node in nodes:
-        for part in statements(node):
-            if type(part) is t.BufferStore:
-                found[part.buffer] = None
-            for expr in subexpressions(*expressions(part)):
-                if isinstance(expr, (BufferLoad, BufferPtr)):
-                    found[expr.buffer] = None
-    return list(found)
-
-
 def _kernel(fn: t.PrimFunc, nodes: Sequence[t.Stmt]) -> list[t.PrimFunc]:
     """Statements of a PrimFunc as one of its own: over the buffers that they use, the scalars and the shape variables."""
     if not nodes:
@@ -450,7 +438,7 @@ def _kernel(fn: t.PrimFunc, nodes: Sequence[t.Stmt]) -> list[t.PrimFunc]:
         for buffer in (*part.alloc_buffers, *[match.buffer for match in part.match_buffers])
     }
     inner |= {part.buffer for node in nodes for part in statements(node) if type(part) is t.AllocBuffer}
-    used = [buffer for buffer in _buffers(*nodes) if buffer not in inner]
+    used = [buffer for buffer in buffers(*nodes) if buffer not in inner]
     scalars = [param for param in fn.params if isinstance(param, p.PrimVar)]
     body = nodes[0] if len(nodes) == 1 else t.SeqStmt(tuple(nodes))
     params: tuple[Buffer | p.PrimVar, ...] = (*used, *scalars, *shape_variables(fn))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from relax_explorer.core.exec.loop_nests import is_filled_first, same_length, step
+from relax_explorer.core.exec.loop_nests import buffers, is_filled_first, same_length, step
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
@@ -181,7 +181,7 @@ class _Fusion:
         """Statements one after the other, where other ones use the buffers `elsewhere`."""
         made: list[t.Stmt] = []
         nests = [_Nest.of(node) for node in nodes]
-        used = [_buffers(node) for node in nodes]
+        used = [buffers(node) for node in nodes]
         start = 0
         while start < len(nodes):
             end = start + 1
@@ -194,7 +194,7 @@ class _Fusion:
             while len(whole) > 1 and self._remaining(whole, others):
                 end -= 1
                 whole.pop()
-                others |= used[end]
+                others.update(used[end])
             made += [self._joined(whole, others)] if len(whole) > 1 else nodes[start:end]
             start = end
         return made
@@ -279,18 +279,6 @@ class _Drop(Mutator):
 
 def _others(indices: Sequence[p.PrimExpr], place: int) -> Iterator[p.PrimExpr]:
     return (index for n, index in enumerate(indices) if n != place)
-
-
-def _buffers(node: t.Stmt) -> set[Buffer]:
-    """The buffers that a statement uses."""
-    found: set[Buffer] = set()
-    for part in statements(node):
-        if type(part) is t.BufferStore:
-            found.add(part.buffer)
-        for expr in subexpressions(*expressions(part)):
-            if isinstance(expr, BufferLoad | BufferPtr):
-                found.add(expr.buffer)
-    return found
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------

@@ -46,6 +46,19 @@ def _reads(buffer: Buffer, *exprs: p.PrimExpr) -> bool:
     )
 
 
+def buffers(*nodes: t.Stmt) -> list[Buffer]:
+    """The buffers that statements read, write or declare, in order."""
+    found: dict[Buffer, None] = {}
+    for node in nodes:
+        for part in statements(node):
+            if type(part) is t.BufferStore:
+                found[part.buffer] = None
+            for expr in subexpressions(*expressions(part)):
+                if isinstance(expr, (BufferLoad, BufferPtr)):
+                    found[expr.buffer] = None
+    return list(found)
+
+
 def _fills(node: t.Stmt, buffer: Buffer) -> bool:
     """True for loops from 0 around one store that they all index, possibly in one block. For a reduction, `init` counts."""
     chain, block = reduction_nest(node) if type(node) is t.For else ([], None)

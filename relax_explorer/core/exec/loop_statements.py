@@ -280,7 +280,7 @@ class Translation(Expressions):
         """The first value of a loop, its end, and its end as an expression of the PrimFunc."""
         var, start = node.var, _as(node.var.dtype, node.start)
         end: p.PrimExpr = p.Add(start, _as(var.dtype, node.extent))
-        is_from_0 = isinstance(start, p.IntImm) and start.value == 0
+        is_from_0 = _is_from_0(node)
         if is_from_0:
             end = _as(var.dtype, node.extent)
         low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
@@ -323,7 +323,7 @@ class Translation(Expressions):
         self.loops.append(var)
 
     def _reduction(self, chain: list[t.For], block: t.SBlock) -> None:
-        """Emit `init` in separate loops, then the innermost spatial loop inside the reduction. The order of terms stays."""
+        """Emit `init` in separate loops, then the reduction: in lanes, or with its innermost spatial loop inside and the order of the terms."""
         reduce_vars = {
             value
             for axis, value in zip(block.iter_vars, block.iter_values, strict=True)
