@@ -110,6 +110,45 @@ def test_a_length_that_is_known_takes_the_place_of_its_variable(lines: str, cast
             np.testing.assert_equal(new, old)
 
 
+def in_branch(line: str) -> str:
+    """An If whose first branch ends with this line, and never succeeds."""
+    return f"if c:\n    {line}\n    w = R.sum(r)\nelse:\n    w = R.sum(z)\nreturn w"
+
+
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'r: R.Tensor((3,), "float32") = R.add(a, a)',
+        "r = R.add(a, z)",
+        "r = R.reshape(a, (3,))",
+        "r = R.concat((R.expand_dims(a, 0), R.expand_dims(z, 0)), 0)",
+        'b = R.match_cast(x, R.Tensor((i,), "float32"))\n    r: R.Tensor((3,), "float32") = R.add(a, b)',
+    ],
+)
+def test_lengths_that_would_contradict_what_the_run_may_never_reach_keep_their_names(
+    line: str, profile: str
+) -> None:
+    given = module(f"{cast('a', 'x')}\n{in_branch(line)}")
+    after = rxe.apply_pass(given, "CanonicalizeBindings", profile=profile)
+    assert re.search(r"\ba: .* = R\.match_cast\(x, R\.Tensor\(\(j,\)", after.script())
+    assert rxe.apply_pass(after, "CanonicalizeBindings", profile=profile) is after
+    ones = [np.ones(length, "float32") for length in (4, 3, 4, 4)]
+    assert rxe.run(after, "main", [*ones, np.array(False)]) == rxe.run(
+        given, "main", [*ones, np.array(False)]
+    )
+    assert failing(after, ones) == failing(given, ones) == ([] if ":" in line else ["RX0507"])
+
+
+def failing(program: rxe.IRModule, values: list[np.ndarray]) -> list[str]:
+    """The codes with which the first branch fails. An annotation is no check."""
+    try:
+        rxe.run(program, "main", [*values, np.array(True)])
+    except rxe.Failure as failure:
+        return [item.code.id for item in failure.diagnostics]
+    return []
+
+
 @function_pass("DropLast")
 def drop_last(fn: e.Function, at: PassSite) -> e.Function:
     """Drop the binding `last`."""

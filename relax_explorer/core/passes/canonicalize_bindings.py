@@ -308,9 +308,7 @@ def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
 def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     """The function with canonical bindings, for passes that end or begin with this."""
     given = fn
-    merged = equal_lengths(fn, at) if at.as_tvm else merge_lengths(fn, at)
-    cast = cast_branches(merged, at)
-    fn = cast if merged is fn else _derived(cast, at)
+    fn = _with_merged_lengths(fn, at)
     copies = _Copies(fn, at)
     fn = rewrite(fn, at, copies.rule)
     if copies.promoted:
@@ -318,17 +316,30 @@ def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     return settle_outputs(fn, at, copies.inlined, given)
 
 
-def _derived(fn: e.Function, at: PassSite) -> e.Function:
+def _with_merged_lengths(fn: e.Function, at: PassSite) -> e.Function:
+    """The function with cast branches, and with one length for those that its match_casts tell to be equal.
+
+    If this contradicts an annotation or an operator, the run stops there, or never comes there: all lengths keep their names.
+    """
+    merged = equal_lengths(fn, at) if at.as_tvm else merge_lengths(fn, at)
+    new = None if merged is fn else _derived(cast_branches(merged, at), at)
+    return cast_branches(fn, at) if new is None else new
+
+
+def _derived(fn: e.Function, at: PassSite) -> e.Function | None:
     """The function whose StructInfo tells what follows from merged lengths: casts that compared them may be redundant now.
 
-    An annotation that told what the value tells, as in printed text, hides nothing of it now.
+    An annotation that told what the value tells, as in printed text, hides nothing of it now. None if something is wrong now.
     """
     fn = rewrite(fn, at, without_plain_annotation)
     before = at.editor.done()
     if at.function not in before.functions:
         return fn
     module = before.having({**before.functions, at.function: fn})
-    new = normalize_with(module, after=before)[0][at.function]
+    derived, report = normalize_with(module, after=before)
+    if report.errors:
+        return None
+    new = derived[at.function]
     if not isinstance(new, e.Function) or new is fn:
         return fn
     at.record_in_order(fn, new)
