@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.kernels import LLVM, NUMBA, REFERENCE, compiler
+from relax_explorer.core.exec.kernels import LLVM, NUMBA, REFERENCE, Kernels, Loops
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.element_loops import Loop, compiling
@@ -38,7 +38,7 @@ def both(
 ) -> tuple[list[Any], list[Any]]:
     """The results of an operator in both forms."""
     evaluate: Callable[..., Any] = getattr(find(name), "evaluate")  # noqa: B009  # it may be None
-    make = compiler(cache)
+    make = Loops(Kernels(cache))
 
     def watched(loop: Loop, given: tuple[Any, ...]) -> Any:
         used.append(loop)

@@ -13,6 +13,7 @@ from relax_explorer.core.exec import kernel_pieces as module
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_pieces import Views
+from relax_explorer.core.ops.kit.ndarrays import dense
 from relax_explorer.core.tir.stmt import PrimFunc
 
 NEST = """
@@ -444,10 +445,10 @@ def test_a_cancelled_run_stops_between_parts(
 @pytest.mark.parametrize("step", [1, 2])
 def test_every_matrix_suits_blas(transposed: bool, step: int) -> None:
     whole = np.zeros((8, 12), np.float32)[::step, ::step]
-    matrix = module._dense(whole.T if transposed else whole)
+    matrix = dense(whole.T if transposed else whole)
     assert matrix.itemsize in matrix.strides
     overlapping = np.lib.stride_tricks.as_strided(np.zeros(9, np.float32), (4, 3), (4, 4))
-    assert module._dense(overlapping).flags.c_contiguous
+    assert dense(overlapping).flags.c_contiguous
 
 
 def test_lowered_models_multiply_by_blas(

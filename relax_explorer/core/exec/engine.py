@@ -17,11 +17,12 @@ FUSED = "fused"  # an older name: LLVM, with bindings that run together, which i
 def engine(module: IRModule, binding: e.Binding, kernels: Kernels) -> str:
     """The engine of a binding.
 
-    `numpy` for operators; `llvm`, `numba` or `reference` for PrimFuncs, whatever compiled this one; `python` for packed functions of
+    `numpy` for operators; `llvm`, `numba` or `reference` for PrimFuncs, and for operators whose kernel computed the last call, whatever
+    compiled this one; `python` for packed functions of
     the user, `builtin` for those of TVM's virtual machine, `machine` for calls of Relax functions, memory, tuples, branches and
     match_cast.
     """
-    found = _engine(module, binding)
+    found = kernels.owned.get(id(binding.value)) or _engine(module, binding)
     return kernels.compiler(found) if isinstance(found, PrimFunc) else found
 
 

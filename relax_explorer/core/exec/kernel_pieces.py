@@ -35,6 +35,8 @@ from relax_explorer.core.exec.loop_statements import length_variables, shape_var
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ops.kit.ndarrays import dense
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer
@@ -156,14 +158,11 @@ class Views:
         columns = prod(self.out.shape[self.common + self.rows :])
         left = self.left.astype(self.out.dtype, copy=False).reshape(*batch, rows, inner)
         right = self.right.astype(self.out.dtype, copy=False).reshape(*batch, inner, columns)
-        self.out[...] = np.matmul(_dense(left), _dense(right)).reshape(self.out.shape)
-
-
-def _dense(matrix: Value) -> Value:
-    """A matrix that BLAS takes: one dimension is contiguous, and rows do not overlap. Otherwise a copy."""
-    (rows, columns), (down, across), size = matrix.shape[-2:], matrix.strides[-2:], matrix.itemsize
-    by_rows = across == size and down >= columns * size
-    return matrix if by_rows or (down == size and across >= rows * size) else np.ascontiguousarray(matrix)
+        target = self.out.reshape(*batch, rows, columns)
+        if np.may_share_memory(target, self.out):
+            np.matmul(dense(left), dense(right), out=target)
+        else:
+            self.out[...] = np.matmul(dense(left), dense(right)).reshape(self.out.shape)
 
 
 def _copied(view: Value) -> int:
@@ -417,6 +416,32 @@ def _top(body: t.Stmt) -> tuple[tuple[Buffer, ...], list[t.Stmt]] | None:
         else:
             return None
     return allocated, nodes
+
+
+def filled(fn: t.PrimFunc) -> frozenset[int]:
+    """The numbers of the parameters of which a kernel stores each element before it reads one, whatever the lengths."""
+    return _FILLED.of(fn, _filled)
+
+
+def _filled(fn: t.PrimFunc) -> frozenset[int]:
+    parts = None if memory(fn.body) else _top(fn.body)
+    if parts is None:
+        return frozenset()
+    nodes = parts[1]
+    never_empty = all([isinstance(n, p.IntImm) and n.value > 0 for node in nodes for n in _summed(node)])
+    params = [(number, q) for number, q in enumerate(fn.params) if isinstance(q, Buffer)]
+    return frozenset([number for number, q in params if never_empty and is_filled_first(q, nodes)])
+
+
+_FILLED: PerNode[frozenset[int]] = PerNode()
+
+
+def _summed(node: t.Stmt) -> list[p.PrimExpr]:
+    """The extents of the loops around a reduction: one without terms starts no sum."""
+    parts = list(statements(node))
+    if all([type(part) is not t.SBlock or part.init is None for part in parts]):
+        return []
+    return [part.extent for part in parts if type(part) is t.For]
 
 
 def _is_plain(buffer: Buffer) -> bool:

@@ -23,7 +23,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.struct_info import StructInfo
-from relax_explorer.core.ops.kit.element_loops import Compiler, Loop
+from relax_explorer.core.ops.kit.element_loops import Loop
+from relax_explorer.core.ops.kit.ndarrays import empty
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -36,19 +37,21 @@ if TYPE_CHECKING:
 # Compiles the loops of operators (`ops/kit/element_loops`) by numba, for the types of their arguments.
 
 
-def compiler(cache: Path | None) -> Compiler:
-    """What compiles loops. The directory `cache`, if given, keeps the machine code."""
+class Loops:
+    """What compiles loops for a run, with its `kernels`."""
 
-    def compiled(loop: Loop, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+
+    def __call__(self, loop: Loop, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The loop, compiled for the types of these arguments. None if it can't be compiled."""
         from relax_explorer.core.exec.machine_code import NotCompiled
 
         try:
-            function: Callable[..., Any] = _numba(loop, cache).function(args)
+            function: Callable[..., Any] = _numba(loop, self.kernels.cache).function(args)
         except (NotCompiled, OSError):  # OSError: the text is not at hand
             return None
         return function
-
-    return compiled
 
 
 @once
@@ -63,6 +66,7 @@ def _numba(loop: Loop, cache: Path | None) -> Numba:
 
 
 LLVM, NUMBA, REFERENCE = "llvm", "numba", "reference"  # what kernels are run by
+_NO_LENGTHS: Lengths = {}
 _BY_SYMBOL: PerNode[dict[str, PrimFunc]] = PerNode()
 
 
@@ -99,9 +103,10 @@ class Kernels:
         self, cache: Path | None = None, interrupt: Interrupt | None = None, engine: str = LLVM
     ) -> None:
         self.cache, self.interrupt, self.engine = cache, interrupt, engine
-        self.loops = None if engine == REFERENCE else compiler(cache)  # of operators
+        self.loops = None if engine == REFERENCE else Loops(self)  # of operators
         self._compiled = self._compiled_by.get(engine, self._compiled_by[LLVM])
         self.remarks: list[Diagnostic] = []  # of the cache
+        self.owned: dict[int, PrimFunc] = {}  # what computed calls of operators, by the identity of the call
         self.told: Callable[[int, int], None] | None = None
         self.module: IRModule | None = None
         self._number = 0  # of the last kernel that `told` heard of
@@ -179,6 +184,20 @@ class Kernels:
         )
         self.remarks.extend(fault(codes.NOT_COMPILED, text, fn).diagnostics)
 
+    def results(
+        self,
+        fn: PrimFunc,
+        first: int,
+        infos: Sequence[s.StructInfo],
+        dims: Lengths = _NO_LENGTHS,
+        place: object = None,
+    ) -> list[Value]:
+        """Arrays for the outputs of a PrimFunc, from parameter `first` on: zeros where it does not write all elements."""
+        from relax_explorer.core.exec.kernel_pieces import filled
+
+        whole = filled(fn)
+        return [allocate(info, dims, place, first + n in whole) for n, info in enumerate(infos)]
+
     def call_tir(
         self,
         fn: PrimFunc,
@@ -190,13 +209,13 @@ class Kernels:
     ) -> Value:
         """The outputs of a PrimFunc. They are allocated from `out`, and passed between the arguments and `tail`."""
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
-        results = [allocate(info, dims, place) for info in infos]
+        results = self.results(fn, len(args), infos, dims, place)
         self.call(fn, [*args, *results, *tail])
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
 
 
-def allocate(info: s.StructInfo, dims: Lengths, place: object) -> Value:
-    """Allocate an array for a result. Raises Failure if its size is unknown or beyond the limit."""
+def allocate(info: s.StructInfo, dims: Lengths, place: object, any_content: bool = False) -> Value:
+    """Allocate an array for a result, of zeros or of any content. Raises Failure if its size is unknown or beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
         text, hint = f"a result of {info} can't be allocated", "give its shape and dtype"
         raise fault(codes.SHAPE_CHECK, text, place, hint)
@@ -204,7 +223,8 @@ def allocate(info: s.StructInfo, dims: Lengths, place: object) -> Value:
     text = too_large(shape, info.dtype)
     if text:
         raise fault(codes.TOO_LARGE, text, place)
-    return np.zeros(shape, dtype=info.dtype.to_numpy())
+    dtype = info.dtype.to_numpy()
+    return empty(shape, dtype) if any_content else np.zeros(shape, dtype)
 
 
 def too_large(shape: Sequence[int], dtype: DType) -> str:

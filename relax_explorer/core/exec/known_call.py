@@ -17,40 +17,20 @@ import numpy as np
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.own_kernels import OwnKernel
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Lengths, Shape, Value
+from relax_explorer.core.exec.values import Lengths, Shape, Types, Value, types_of
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.walk import info_holders, info_vars
 from relax_explorer.core.ops.kit.decl import Op
-from relax_explorer.core.ops.kit.ndarrays import UFUNCS
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS, empty
 from relax_explorer.core.tir.stmt import PrimFunc
 
-_SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
 ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
-Types = tuple[Any, ...]
 Type = tuple[tuple[int, ...], np.dtype[Any]]
 Rule = Callable[[Any, Frame, Instruction], object]
 LARGE = 1 << 17  # elements
-
-
-def types_of(values: Sequence[Value]) -> Types | None:
-    """Shapes and dtypes of arrays, and the values of scalars and shapes. None if a value has no such type."""
-    types: list[Any] = []
-    for value in values:
-        kind = type(value)
-        if kind is np.ndarray:
-            types += (value.shape, value.dtype)
-        elif kind in _SCALARS:
-            types += (kind, value)
-        elif kind is tuple:
-            types.append(types_of(value))
-            if types[-1] is None:
-                return None
-        else:
-            return None
-    return tuple(types)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +84,7 @@ class KnownKernel(Known):
     fn: PrimFunc
     engine: str  # that compiled it
     types: tuple[Type, ...]  # of the results
+    filled: tuple[bool, ...]  # True for a result that the kernel writes whole
     is_tuple: bool
     function: Callable[..., Any]
     scalars: tuple[Any, ...]  # converted operands; None for an array
@@ -123,7 +104,10 @@ class KnownKernel(Known):
                 passed[number] = scalar
             elif not ((flags := passed[number].flags).c_contiguous and flags.aligned):
                 return None  # copied by the checked call: for it numba would compile a text of its own
-        outputs = [np.zeros(shape, dtype) for shape, dtype in self.types]
+        outputs = [
+            empty(shape, dtype) if is_filled else np.zeros(shape, dtype)
+            for (shape, dtype), is_filled in zip(self.types, self.filled, strict=True)
+        ]
         try:
             self.function(*passed, *outputs, *self.tail, self.note, interrupt.address)
         except self.stops:
@@ -191,20 +175,25 @@ def kernel_again(
 
 
 def remember_operator(
-    at: Instruction, op: type[Op], frame: Frame, args: Sequence[Value], value: Value
+    at: Instruction,
+    op: type[Op],
+    computes: Callable[..., Any],
+    frame: Frame,
+    args: Sequence[Value],
+    value: Value,
 ) -> None:
     """Remember a call that passed its checks, if later ones can be recognised by the types of their operands."""
-    if type(value) is not np.ndarray or op.evaluate is None or op.overwritten():
+    if type(value) is not np.ndarray or op.overwritten():
         return  # a call that is evaluated again after a failure must have no effect
     operands = types_of(args)
     infos = [info for info in (at.node.struct_info, *[arg.struct_info for arg in at.node.args]) if info]
     if operands is None or any(map(info_holders, infos)):
         return
     dims = tuple(dict.fromkeys(var for info in infos for var in info_vars(info)))
-    function: Callable[..., Any] = op.evaluate
+    function, is_own = computes, isinstance(computes, OwnKernel)
     absent = () if op.variadic else (None,) * (len(op.operands) - len(args))
     if absent or at.node.attrs:
-        function = partial(_with, op.evaluate, absent, dict(at.node.attrs))
+        function = partial(_with, computes, absent, dict(at.node.attrs))
     at.known = KnownOperator(
         operands,
         dims,
@@ -212,7 +201,7 @@ def remember_operator(
         (value.shape, value.dtype),
         function,
         bool(op.shares),
-        value.ndim > 0 and value.size >= LARGE,
+        value.ndim > 0 and value.size >= LARGE and not is_own,
     )
 
 
@@ -233,6 +222,7 @@ def remember_kernel(
     value: Value,
 ) -> None:
     """Remember a call that passed its checks and gave `value`. `parts` are the parameters before and after the outputs."""
+    from relax_explorer.core.exec.kernel_pieces import filled
     from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
 
     inputs, tail = parts
@@ -251,6 +241,7 @@ def remember_kernel(
         fn,
         machine.kernels.engine,
         tuple([(item.shape, item.dtype) for item in results]),
+        tuple([number in filled(fn) for number in range(len(inputs), len(inputs) + len(results))]),
         type(value) is tuple,
         function,
         tuple([None if type(item) is np.ndarray else item for item in passed[: len(inputs)]]),

@@ -8,7 +8,7 @@ NaNs does: where a term is one, the row is computed again in the order of the pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_ir import Const, Expr, Op, Var
@@ -42,14 +42,15 @@ class Fold:
         """A partial result, or the mark of a lane that met a NaN."""
         return ir.Element(self.name + kind, self.place.element, (index,))
 
-    def joined(self, place: ir.Element, value: Expr) -> ir.Stmt:
+    def joined(self, place: Expr, value: Expr) -> Expr:
         """A partial result with one more value."""
         parts = (place, value)
-        return ir.Store(place, Op("+", parts) if self.symbol == "+" else ir.Apply(self.symbol, parts))
+        return Op("+", parts) if self.symbol == "+" else ir.Apply(self.symbol, parts)
 
-    def marked(self, mark: ir.Element, value: Expr) -> ir.Stmt:
-        """A mark that is set where a value is NaN."""
-        return ir.Store(mark, ir.Choice(Op("!=", (value, value)), ir.Convert(mark.element, Const(1.0)), mark))
+    def marked(self, mark: Expr, value: Expr) -> Expr:
+        """A mark that is no longer 0 if a value is NaN. It is added, so that a processor needs no choice between two loads."""
+        none, one = [ir.Convert(self.place.element, Const(number)) for number in (0.0, 1.0)]
+        return Op("+", (mark, ir.Choice(Op("!=", (value, value)), one, none)))
 
     def started(self) -> Iterator[ir.Stmt]:
         """Memory for the lanes. Sums start with 0, a maximum with what the result starts with."""
@@ -64,33 +65,58 @@ class Fold:
         return "s" if self.symbol == "+" else "sm"
 
     def terms(self) -> Iterator[ir.Stmt]:
-        """The loop over the terms: rows of lanes, and the rest."""
-        size = Const(LANES)
-        whole = Op("-", (self.end, ir.Apply("floor_mod", (self.end, size))))
-        body = [*self.axes, self.joined(self.at(self.lane), self.term)]
-        if self.symbol != "+":
-            body.append(self.marked(self.at(self.lane, "m"), self.term))
+        """The loops over the terms: two rows of lanes at a time, and the rest.
+
+        With two terms at a time a lane is loaded and stored half as often, and is no `select` between a load and a term, which LLVM
+        turns into a slow masked store.
+        """
+        size, pair = Const(LANES), Const(2 * LANES)
+        whole = Op("-", (self.end, ir.Apply("floor_mod", (self.end, pair))))
         rows = (ir.Poll(),) if self.polls else ()
-        yield ir.For(self.base, Const(0), whole, (*rows, self.each(size, *body)), size)
-        yield ir.Assign(self.base, whole)
-        yield self.each(Op("-", (self.end, whole)), *body)
+        yield ir.For(self.base, Const(0), whole, (*rows, self.each(size, *self._row(0, LANES))), pair)
+        left = ir.Apply("smaller", (size, Op("-", (self.end, Var(self.base)))))
+        yield ir.For(self.base, whole, self.end, (self.each(left, *self._row(0)),), size)
+
+    def _row(self, *distances: int) -> Iterator[ir.Stmt]:
+        """The body of a loop over lanes, for the terms at these distances."""
+        first, *others = self.axes
+        assert isinstance(first, ir.Assign)  # the place of the term, of its lane
+        totals: list[ir.Expr] = [self.at(self.lane, kind) for kind in self.kinds()]
+        for number, distance in enumerate(distances):
+            yield replace(first, value=Op("+", (first.value, Const(distance)))) if distance else first
+            yield from others
+            totals[0] = self.joined(totals[0], self.term)
+            if len(totals) > 1:
+                totals[1] = self.marked(totals[1], self.term)
+            for kind, total in zip(self.kinds(), totals, strict=True):
+                if number == len(distances) - 1:
+                    yield ir.Store(self.at(self.lane, kind), total)
+                else:
+                    yield ir.Assign(self.name + kind + "t", total)
+            totals = [Var(self.name + kind + "t") for kind in self.kinds()]
 
     def finished(self) -> Iterator[ir.Stmt]:
         """The lanes as one, joined with the element of the result."""
         half = LANES // 2
         while half:
-            other, mark = Op("+", (self.lane, Const(half))), self.at(self.lane, "m")
-            marked = ir.Store(mark, ir.Apply("larger", (mark, self.at(other, "m"))))
-            marks = () if self.symbol == "+" else (marked,)
-            yield self.each(Const(half), self.joined(self.at(self.lane), self.at(other)), *marks)
+            other = Op("+", (self.lane, Const(half)))
+            totals = [self.joined(self.at(self.lane), self.at(other))]
+            totals += [ir.Apply("larger", (self.at(self.lane, "m"), self.at(other, "m")))]
+            yield self.each(
+                Const(half),
+                *[
+                    ir.Store(self.at(self.lane, kind), total)
+                    for kind, total in zip(self.kinds(), totals, strict=False)
+                ],
+            )
             half //= 2
-        total = self.joined(self.place, self.at(Const(0)))
+        total = ir.Store(self.place, self.joined(self.place, self.at(Const(0))))
         if self.symbol == "+":
             yield total
             return
-        one = self.each(Const(1), *self.axes, self.joined(self.place, self.term))
+        again = ir.Store(self.place, self.joined(self.place, self.term))
         polls = (ir.Poll(),) if self.polls else ()
-        in_order = ir.For(self.base, Const(0), self.end, (*polls, one))
+        in_order = ir.For(self.base, Const(0), self.end, (*polls, self.each(Const(1), *self.axes, again)))
         yield ir.If(Op("==", (self.at(Const(0), "m"), Const(0.0))), (total,), (in_order,))
 
 

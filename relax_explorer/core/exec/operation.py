@@ -17,6 +17,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import too_large
 from relax_explorer.core.exec.known_call import operator_again, remember_operator
 from relax_explorer.core.exec.match import Mismatch, match
+from relax_explorer.core.exec.own_kernels import Function, function_of
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
@@ -26,15 +27,13 @@ from relax_explorer.core.exec.values import (
     Shape,
     Value,
     describe,
-    dtype_of,
+    info_of,
     kind_of,
     negative_dimension,
-    scalar_dtype,
 )
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT64
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.kit.element_loops import compiling
@@ -66,7 +65,7 @@ def type_of_result(
         lie = _other_than_stated(frame, call, op, args, machine.scope(frame))
         failure = machine.trap(runtime.SHAPE_CHECK, f"{op.name}: {lie}", at)
         raise with_operands(failure, frame, call, op, args)
-    infos = tuple([_info(value, arg.struct_info) for value, arg in zip(args, call.args, strict=True)])
+    infos = tuple([info_of(value, arg.struct_info) for value, arg in zip(args, call.args, strict=True)])
     if op.takes_sinfo or all(
         info is arg.struct_info or (arg.struct_info is None and not isinstance(info, s.TupleStructInfo))
         for info, arg in zip(infos, call.args, strict=True)
@@ -139,26 +138,6 @@ def _parts(value: Value) -> str:
     if isinstance(value, (np.ndarray, Shape)):
         return describe(value)
     return ", ".join(map(describe, value)) or "an empty tuple"
-
-
-def _info(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
-    """The type of a value. For objects, the StructInfo of the variable."""
-    if isinstance(value, np.ndarray):
-        device = stated.vdevice if isinstance(stated, s.TensorStructInfo) else None
-        dims = tuple([p.IntImm(length) for length in value.shape])
-        return s.TensorStructInfo(dims, dtype_of(value), value.ndim, device)
-    if isinstance(value, Shape):
-        return s.ShapeStructInfo(tuple([p.IntImm(length) for length in value]))
-    if isinstance(value, tuple):
-        fields = stated.fields if isinstance(stated, s.TupleStructInfo) else (None,) * len(value)
-        return s.TupleStructInfo(tuple([_info(item, f) for item, f in zip(value, fields, strict=False)]))
-    if isinstance(value, (bool, int, float, np.generic)):
-        expected = stated.dtype if isinstance(stated, s.PrimStructInfo) else FLOAT64
-        dtype = scalar_dtype(value, expected) or FLOAT64
-        return s.PrimStructInfo(
-            dtype, p.as_prim(value.item() if isinstance(value, np.generic) else value, dtype)
-        )
-    return stated or s.OBJECT
 
 
 def negative_length(info: s.StructInfo, dims: Lengths) -> str:
@@ -235,10 +214,12 @@ def run_operator(
     expected = type_of_result(machine, frame, at, op, args)
     machine.kernels.checking += 0.0 if expected is at.node.struct_info else time.perf_counter() - start
     missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
+    function = function_of(at, op, args)
+    assert function is not None  # the caller checked this
     try:
         _need_lengths(machine, frame, at, op, expected)
         with np.errstate(all="ignore"), compiling(machine.kernels.loops):
-            value = guarded(machine, at, lambda: _computed(machine, at, op, (*args, *missing)))
+            value = guarded(machine, at, lambda: _computed(machine, at, op, function, (*args, *missing)))
     except Failure as failure:
         raise with_operands(failure, frame, at.node, op, args) from None
     if isinstance(value, np.generic) and not isinstance(expected, s.PrimStructInfo):
@@ -251,7 +232,7 @@ def run_operator(
     if odd:
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
     else:
-        remember_operator(at, op, frame, args, value)
+        remember_operator(at, op, function, frame, args, value)
 
 
 def _is_left_over(lengths: Shape, written: Sequence[p.PrimExpr] | None) -> bool:
@@ -303,9 +284,9 @@ def _arrays(values: Iterable[Any]) -> Iterator[Any]:
             yield from _arrays(value)
 
 
-def _computed(machine: Running, at: Instruction, op: type[Op], args: Sequence[Value]) -> Value:
-    function = op.evaluate
-    assert function is not None  # the caller checked this
+def _computed(
+    machine: Running, at: Instruction, op: type[Op], function: Function, args: Sequence[Value]
+) -> Value:
     try:
         return function(*args, **at.node.attrs)
     except BadValue:

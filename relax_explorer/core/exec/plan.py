@@ -21,6 +21,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import info_holders
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.ops.kit.special import scalar_value
 
 
@@ -35,7 +37,9 @@ class Instruction:
     binding: e.Binding | None = None
     jump: int = -1
     dead: tuple[int, ...] = ()  # registers with their last read here
+    as_view: bool = False  # only operators that take views read the target
     known: Any = None  # what the last call with all checks found (`known_call`)
+    own: Any = None  # its own kernel (`own_kernels`)
     trace: Any = None  # the calls from here on that need no checks (`trace`)
 
 
@@ -113,6 +117,7 @@ class _Planner:
         self.emit("return", fn.body, (compiled.result,), -1)
         compiled.constants = tuple(self.tensors)
         _mark_dead(compiled)
+        _mark_views(compiled)
         return compiled
 
     def slot(self, var: e.Var | None, value: Value = None) -> int:
@@ -262,6 +267,23 @@ def _mark_dead(compiled: Plan) -> None:
     for register, instruction in last.items():
         if register not in keep and register not in initial:
             instruction.dead = (*instruction.dead, register)
+
+
+def _mark_views(compiled: Plan) -> None:
+    """Mark the operators whose result may be a view of their operand, as that of a transposed matrix."""
+    able = {at.target: at for at in compiled.code if at.kind == "op" and _declared(at).view is not None}
+    read: set[int] = set()
+    for at in compiled.code if able else ():
+        read.update(at.args)
+        for register in () if at.kind == "op" and _declared(at).takes_views else at.args:
+            able.pop(register, None)
+    for register in able.keys() & read:
+        able[register].as_view = True
+
+
+def _declared(at: Instruction) -> type[Op]:
+    """The operator of an instruction; one without declarations if none has the name now."""
+    return find(at.node.op.name) or Op
 
 
 def _data(constant: e.Constant) -> Value:

@@ -335,3 +335,48 @@ def to_python(value: Value) -> Value:
     if isinstance(value, tuple):
         return tuple(to_python(element) for element in value)
     return value
+
+
+# -- types of values -------------------------------------------------------------------------------------------------
+
+
+_SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
+Types = tuple[Any, ...]
+
+
+def info_of(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
+    """The StructInfo of a value. For objects, the stated one."""
+    if isinstance(value, np.ndarray):
+        device = stated.vdevice if isinstance(stated, s.TensorStructInfo) else None
+        dims = tuple([p.IntImm(length) for length in value.shape])
+        return s.TensorStructInfo(dims, dtype_of(value), value.ndim, device)
+    if isinstance(value, Shape):
+        return s.ShapeStructInfo(tuple([p.IntImm(length) for length in value]))
+    if isinstance(value, tuple):
+        fields = stated.fields if isinstance(stated, s.TupleStructInfo) else (None,) * len(value)
+        return s.TupleStructInfo(tuple([info_of(item, f) for item, f in zip(value, fields, strict=False)]))
+    if isinstance(value, (bool, int, float, np.generic)):
+        expected = stated.dtype if isinstance(stated, s.PrimStructInfo) else FLOAT64
+        dtype = scalar_dtype(value, expected) or FLOAT64
+        return s.PrimStructInfo(
+            dtype, p.as_prim(value.item() if isinstance(value, np.generic) else value, dtype)
+        )
+    return stated or s.OBJECT
+
+
+def types_of(values: Sequence[Value]) -> Types | None:
+    """Shapes and dtypes of arrays, and the values of scalars and shapes. None if a value has no such type."""
+    types: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            types += (value.shape, value.dtype)
+        elif kind in _SCALARS:
+            types += (kind, value)
+        elif kind is tuple:
+            types.append(types_of(value))
+            if types[-1] is None:
+                return None
+        else:
+            return None
+    return tuple(types)

@@ -209,6 +209,7 @@ class Resize(Spatial):
     """Base of the resizings: one axis after the other, the last first."""
 
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
+    by_kernel = True
     stops = Stops.LENGTHS
     data: Tensor = operand("IMAGES, by layout")
     size: Shape = operand("the lengths of the result along the axes of space")

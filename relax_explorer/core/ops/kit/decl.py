@@ -349,6 +349,11 @@ class Op:
     )
 
     evaluate: ClassVar[Callable[..., Any] | None] = None
+    view: ClassVar[Callable[..., Any] | None] = (
+        None  # `evaluate` without a copy, where only operators that take views read the result
+    )
+    by_kernel: ClassVar[bool] = False  # its kernel was measured to be faster than `evaluate`
+    takes_views: ClassVar[bool] = False  # operands with strides are as good as compact ones
     doubt: ClassVar[Callable[..., str] | None] = (
         None  # takes the arguments of `evaluate`; returns a warning about a suspicious value, or ""
     )
@@ -395,6 +400,11 @@ class Op:
     def stops_with(cls, attrs: Mapping[str, Any]) -> Stops:
         """The run-time errors of a call with these attributes."""
         return cls.stops
+
+    @classmethod
+    def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
+        """True if the kernel of a large call with these attributes is faster than `evaluate`."""
+        return cls.by_kernel
 
     @classmethod
     def calls_first(cls) -> bool:

@@ -20,6 +20,11 @@ Compiler = Callable[["Loop", tuple[Any, ...]], Function | None]
 _COMPILER: ContextVar[Compiler | None] = ContextVar("compiler of loops", default=None)
 
 
+def compiler_in_use() -> Compiler | None:
+    """What compiles loops here."""
+    return _COMPILER.get()
+
+
 class compiling:  # used like a function
     """Inside, large loops are compiled; not by None."""
 

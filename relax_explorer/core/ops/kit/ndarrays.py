@@ -13,9 +13,18 @@ from weakref import finalize
 
 import numpy as np
 
+from relax_explorer.core.ir.node import CHECKS
+
 Array = np.ndarray[Any, np.dtype[Any]]
 Number = int | float | np.number[Any]
 Scalar = np.number[Any]
+
+
+def dense(matrix: Array) -> Array:
+    """A matrix, or several, that BLAS takes: one dimension is contiguous, and rows do not overlap. Otherwise a copy."""
+    (rows, columns), (down, across), size = matrix.shape[-2:], matrix.strides[-2:], matrix.itemsize
+    by_rows = across == size and down >= columns * size
+    return matrix if by_rows or (down == size and across >= rows * size) else np.ascontiguousarray(matrix)
 
 
 # -- large arrays ----------------------------------------------------------------------------------------------------
@@ -41,7 +50,14 @@ class _Lent:
 
 
 def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """An array with any content."""
+    """An array with any content: with checks, numbers that show where they are read."""
+    array = _empty(shape, dtype)
+    if CHECKS:
+        array.reshape(-1).view(np.uint8).fill(0xFF)  # NaN, -1
+    return array
+
+
+def _empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     size = prod(shape) * dtype.itemsize
     if size < LARGE:
         return np.empty(shape, dtype)

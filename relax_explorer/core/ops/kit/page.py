@@ -183,7 +183,8 @@ def errors(op: type[Op]) -> tuple[Code, ...]:
 def evaluation(op: type[Op]) -> str:
     """Whether and how the operator runs here."""
     if op.evaluate is not None:
-        return "runs: evaluated with numpy"
+        large = "; large calls of float32 by their own kernel" if op.by_kernel else ""
+        return f"runs: evaluated with numpy{large}"
     return "runs: by the machine" if op.by_machine else f"does not run here: {op.no_evaluate}"
 
 

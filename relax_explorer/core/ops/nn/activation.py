@@ -79,6 +79,7 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
     """Each element x, but alpha * x where it is negative."""
 
     source = "Maas et al. 2013"
+    by_kernel = True
     kernel = "leaky_relu"
     alpha: float = attr(0.01, "factor of negative elements")
     examples = ("f32[n,4] alpha=0.02 -> f32[n,4]", "f32[n] alpha=-0.5 -> f32[n]")
@@ -101,6 +102,7 @@ class Gelu(Activation, name="relax.nn.gelu"):
     """0.5 * x * (1 + erf(x / sqrt(2))) of each element x."""
 
     source = "Hendrycks and Gimpel 2016"
+    by_kernel = True
     evaluate = staticmethod(keep_dtype(lambda x: 0.5 * x * (1 + erf(x / math.sqrt(2)))))
 
     @staticmethod
@@ -121,6 +123,7 @@ class GeluTanh(Activation, name="relax.nn.gelu_tanh"):
     """
 
     source = "Hendrycks and Gimpel 2016"
+    by_kernel = True
     evaluate = staticmethod(
         keep_dtype(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
     )
@@ -144,6 +147,7 @@ class Silu(Activation, name="relax.nn.silu"):
     """x / (1 + exp(-x)) of each element x."""
 
     source = "Elfwing et al. 2017"
+    by_kernel = True
     evaluate = staticmethod(keep_dtype(lambda x: x * sigmoid(x)))
 
     @staticmethod
@@ -160,6 +164,7 @@ class Selu(Activation, name="relax.nn.selu"):
     """
 
     source = "Klambauer et al. 2017"
+    by_kernel = True
     evaluate = staticmethod(
         keep_dtype(lambda x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0))))
     )

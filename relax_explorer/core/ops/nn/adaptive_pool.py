@@ -37,6 +37,7 @@ class AdaptiveAvgPool(Windowed):
     """Base of the adaptive poolings: one mean for each of a given number of nearly equal regions."""
 
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
+    by_kernel = True
     stops = Stops.LENGTHS
     defined_for = NUMBERS
     data: Tensor = operand("IMAGES, by layout")

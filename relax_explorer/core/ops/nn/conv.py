@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, ClassVar, Required, Unpack
@@ -224,6 +224,11 @@ class Convolution(Product):
         (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
         """
         return cls.result(at, data, weight, **attributes)
+
+    @classmethod
+    def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
+        """With groups: their products are small."""
+        return bool(attrs.get("groups", 1) > 1)
 
     @classmethod
     def check_channels(cls, at: Site, have: p.PrimExpr, kernel: Lengths, groups: int) -> None:

@@ -394,6 +394,7 @@ class BatchNorm(Moments, name="relax.nn.batch_norm"):
     """
 
     source = "Ioffe and Szegedy 2015"
+    by_kernel = True
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     moving_mean: Tensor = operand("the mean of each channel so far, in the dtype of data")
     moving_var: Tensor = operand("the variance of each channel so far, in the dtype of data")
@@ -492,6 +493,7 @@ class InstanceNorm(Moments, name="relax.nn.instance_norm"):
     """
 
     source = "Ulyanov et al. 2016"
+    by_kernel = True
     channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
     axes: Axes = attr(REQUIRED, "the axes of the moments, without the axis of channels")
     epsilon: float = _EPSILON

@@ -120,6 +120,7 @@ class Pool(Windowed):
 class PoolForward(Pool):
     """Base of the poolings themselves."""
 
+    by_kernel = True
     stops = Stops.RELATIONS
     combined: ClassVar[
         tuple[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]]

@@ -81,6 +81,7 @@ def _unary(
         "__doc__": doc,
         "source": source,
         "__module__": __name__,
+        "by_kernel": intrinsic in ("erf", "sigmoid"),
         "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
         "evaluate": staticmethod(evaluate),
         "legalize": staticmethod(legalize),
@@ -379,6 +380,7 @@ class Clip(Op, name="relax.clip"):
     """
 
     source = "numpy.clip"
+    by_kernel = True
     stops = Stops.DTYPES
     kernel = "tir_clip"
     x: Tensor = operand("the tensor")

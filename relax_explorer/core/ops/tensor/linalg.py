@@ -30,6 +30,7 @@ class Matmul(Op, name="relax.matmul"):
     source = "numpy.matmul"
     raises = (codes.DTYPES_DIFFER, codes.INNER_LENGTHS, codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     stops = Stops.RELATIONS
+    takes_views = True
     x1: Tensor = operand("left matrices, or a vector")
     x2: Tensor = operand("right matrices, or a vector")
     out_dtype: DType | None = attr(
@@ -226,6 +227,7 @@ class Einsum(Op, name="relax.einsum"):
     """
 
     source = "numpy.einsum"
+    by_kernel = True
     raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
     # named as TVM names it; the tuple of all operands, which has that name in the base, is made from it
     stops = Stops.LENGTHS

@@ -27,7 +27,7 @@ from relax_explorer.core.ops.kit.decl import (
     attr,
     operand,
 )
-from relax_explorer.core.ops.kit.ndarrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array, dense
 from relax_explorer.core.ops.kit.te import Te, Tensor, flat_index, unflatten
 
 
@@ -66,6 +66,17 @@ class PermuteDims(Op, name="relax.permute_dims"):
     def evaluate(x: Array, axes: tuple[int, ...] | None) -> Array:
         """numpy.transpose, copied to new memory."""
         return np.ascontiguousarray(np.transpose(x, axes)) if x.ndim else x
+
+    @classmethod
+    def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
+        """If the last axis moves: NumPy reads along columns then, and the kernel in tiles."""
+        axes = attrs.get("axes")
+        return axes is None or axes[-1] % len(axes) != len(axes) - 1
+
+    @staticmethod
+    def view(x: Array, axes: tuple[int, ...] | None) -> Array:
+        """numpy.transpose, copied only where BLAS does not take the matrices as they are."""
+        return dense(np.transpose(x, axes)) if x.ndim > 1 else x
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:

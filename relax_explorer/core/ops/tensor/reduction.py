@@ -334,6 +334,7 @@ class Variance(OfSome, name="relax.variance"):
     """
 
     source = "numpy.var"
+    by_kernel = True
     defined_for = FLOATS
 
     evaluate = staticmethod(partial(_values, function=variance))
@@ -348,6 +349,7 @@ class Std(OfSome, name="relax.std"):
     """
 
     source = "numpy.std"
+    by_kernel = True
     defined_for = FLOATS
 
     evaluate = staticmethod(partial(_values, function=deviation))

@@ -1,0 +1,213 @@
+"""Large results of operators come from the operator's own kernel, where that is faster; products read transposed matrices as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec import own_kernels
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.plan import plan
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops import table
+from tests.support.roundtrip import function
+
+ODD = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40, -1e-40, 3e38, -3e38, 88.0, -104.0], "float32")
+IMAGES, ROWS = (2, 8, 96, 96), (256, 600)
+CALLS = {
+    "R.nn.gelu(x)": [ROWS], "R.nn.gelu_tanh(x)": [ROWS], "R.nn.silu(x)": [ROWS], "R.nn.selu(x)": [ROWS],
+    "R.nn.leakyrelu(x, alpha=0.25)": [ROWS], "R.erf(x)": [ROWS], "R.sigmoid(x)": [ROWS],
+    "R.clip(x, R.prim_value(-0.5), R.prim_value(1.5))": [ROWS],
+    "R.permute_dims(x)": [ROWS], "R.permute_dims(x, axes=[3, 0, 2, 1])": [IMAGES],
+    "R.variance(x, axis=[1])": [ROWS], "R.std(x, axis=[0], keepdims=True)": [ROWS],
+    "R.nn.max_pool2d(x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])": [IMAGES],
+    "R.nn.max_pool2d(x, pool_size=[3, 2], strides=[2, 3], dilation=[2, 1], ceil_mode=True)": [IMAGES],
+    "R.nn.avg_pool2d(x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])": [IMAGES],
+    "R.nn.avg_pool2d(x, pool_size=[3, 3], padding=[1, 1, 1, 1], count_include_pad=True)": [IMAGES],
+    "R.nn.adaptive_avg_pool2d(x, output_size=[7, 5])": [IMAGES],
+    "R.nn.conv2d(x, y, padding=[1, 1, 1, 1], groups=8)": [IMAGES, (16, 1, 3, 3)],
+    "R.nn.conv2d(x, y, strides=[2, 2], groups=4)": [IMAGES, (8, 2, 3, 3)],
+    "R.nn.batch_norm(x, y, z, w, v, axis=1)": [IMAGES, *[(8,)] * 4],
+    "R.nn.batch_norm(x, y, z, w, v, axis=1, training=False)": [IMAGES, *[(8,)] * 4],
+    "R.nn.instance_norm(x, y, z, channel_axis=1, axes=[2, 3])": [IMAGES, (8,), (8,)],
+    'R.image.resize2d(x, R.shape([120, 70]), method="linear", layout="NCHW")': [IMAGES],
+    'R.image.resize2d(x, R.shape([50, 120]), method="nearest_neighbor", layout="NCHW")': [IMAGES],
+    'R.einsum((x, y), "ij,kj->ik")': [ROWS, (300, 600)],
+}  # fmt: skip
+EXACT = ("clip", "permute", "max_pool", "nearest", "leakyrelu")
+
+
+def program(value: str, shapes: list[tuple[int, ...]], dtype: str = "float32") -> rxe.IRModule:
+    """A function that returns this value of parameters x, y, …"""
+    params = ", ".join(
+        [f'{name}: R.Tensor({shape}, "{dtype}")' for name, shape in zip("xyzwv", shapes, strict=False)]
+    )
+    return rxe.normalize(rxe.parse(function(f"r = {value}\nreturn r", params)))
+
+
+def arrays(shapes: list[tuple[int, ...]], dtype: str = "float32") -> list[np.ndarray]:
+    """Random numbers; the last one is positive."""
+    random = np.random.default_rng(len(shapes))
+    made = [random.standard_normal(shape).astype(dtype) for shape in shapes]
+    return [*made[:-1], np.abs(made[-1]) if len(made) == 5 else made[-1]]
+
+
+def flat(value: object) -> list[np.ndarray]:
+    """The arrays in a value."""
+    return [array for item in value for array in flat(item)] if isinstance(value, tuple) else [value]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_large_call_gives_what_numpy_gives(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, values = program(call, CALLS[call]), arrays(CALLS[call])
+    called = []
+    run = Kernels.call
+    monkeypatch.setattr(Kernels, "call", lambda *args: [called.append(args[1]), run(*args)][1])
+    first, again = [flat(rxe.run(module, "main", values)) for _ in range(2)]
+    assert len(called) == 2, "the first call is made by the kernel, too"
+    by_numpy = flat(rxe.run(module, "main", values, engine="reference"))
+    assert len(called) == 2
+    for one, other, expected in zip(first, again, by_numpy, strict=True):
+        assert one.tobytes() == other.tobytes()
+        assert (one.shape, one.dtype) == (expected.shape, expected.dtype)
+        if any(name in call for name in EXACT):
+            np.testing.assert_array_equal(one, expected)
+        else:
+            np.testing.assert_allclose(one, expected, rtol=3e-6, atol=2e-6 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("call", [call for call, shapes in CALLS.items() if len(shapes) == 1])
+def test_so_are_infinities_and_what_is_no_number(call: str) -> None:
+    module, (values,) = program(call, CALLS[call]), arrays(CALLS[call])
+    places = np.random.default_rng(1).choice(values.size, (20, len(ODD)), replace=False)
+    values.reshape(-1)[places] = ODD
+    made, expected = (
+        flat(rxe.run(module, "main", [values], engine=engine))[0] for engine in ("llvm", "reference")
+    )
+    for mask in (np.isnan, np.isposinf, np.isneginf):
+        np.testing.assert_array_equal(mask(made), mask(expected))
+    if any(name in call for name in EXACT):
+        np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"), [("float64", ROWS), ("float16", ROWS), ("float32", (16, 16)), ("int32", ROWS)]
+)
+def test_others_are_left_to_numpy(
+    dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, (values,) = program("R.permute_dims(x)", [shape], dtype), arrays([shape], dtype)
+    monkeypatch.setattr(Kernels, "call", None)
+    np.testing.assert_array_equal(rxe.run(module, "main", [values]), values.T)
+
+
+def test_numpy_answers_where_the_kernel_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object) -> None:
+        raise Failure
+
+    module, values = program("R.nn.gelu(x)", [ROWS]), arrays([ROWS])
+    expected = rxe.run(module, "main", values, engine="reference")
+    monkeypatch.setattr(Kernels, "call", fails)
+    for _ in range(2):
+        np.testing.assert_array_equal(rxe.run(module, "main", values), expected)
+
+
+def test_each_step_gives_what_a_run_gives() -> None:
+    text = "a = R.nn.gelu(x)\nb = R.add(a, x)\nc = R.nn.silu(b)\nd = R.matmul(c, R.permute_dims(x))\nreturn d"
+    module = rxe.normalize(rxe.parse(function(text, f'x: R.Tensor({ROWS}, "float32")')))
+    values = arrays([ROWS])
+    runs = [rxe.run(module, "main", values) for _ in range(3)]
+    stepped = Debugger(module, "main", values)
+    while not stepped.done:
+        stepped.step()
+    assert {run.tobytes() for run in (*runs, stepped.result)} == {runs[0].tobytes()}
+
+
+def test_lengths_that_change_have_kernels_of_their_own() -> None:
+    text = function("r = R.nn.gelu(x)\nreturn r", 'x: R.Tensor(("n", "m"), "float32")')
+    module = rxe.normalize(rxe.parse(text))
+    for shape in (ROWS, (300, 700), (7, 9), ROWS):
+        values = arrays([shape])
+        expected = rxe.run(module, "main", values, engine="reference")
+        np.testing.assert_allclose(rxe.run(module, "main", values), expected, rtol=3e-6, atol=3e-6)
+
+
+def test_every_operator_that_has_a_kernel_is_compared() -> None:
+    named = {op.name.rpartition(".")[2] for op in table().values() if op.by_kernel}
+    known = {
+        "max_pool1d",
+        "max_pool3d",
+        "avg_pool1d",
+        "avg_pool3d",
+        "adaptive_avg_pool1d",
+        "adaptive_avg_pool3d",
+        "resize3d",
+    }
+    assert not [name for name in named - known if not any(f".{name}(" in call for call in CALLS)]
+    assert min(np.prod(shapes[0]) for shapes in CALLS.values()) >= own_kernels.LEAST
+
+
+# -- views -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_view"),
+    [
+        ("t = R.permute_dims(y)\nr = R.matmul(x, t)\nreturn r", True),
+        ("t = R.permute_dims(y)\nr = R.matmul(x, t)\nq = R.matmul(t, x)\nreturn (r, q)", True),
+        ("t = R.permute_dims(y)\nr = R.matmul(x, t)\nreturn t", False),
+        ("t = R.permute_dims(y)\nr = R.matmul(x, t)\ns = R.sum(t)\nreturn (r, s)", False),
+        ("t = R.permute_dims(y)\np = (t, x)\nr = R.matmul(x, t)\nreturn (p, r)", False),
+        ("t = R.permute_dims(y)\nu = t\nr = R.matmul(x, u)\nreturn r", False),
+        ("t = R.permute_dims(y)\nreturn x", False),
+        (
+            "t = R.permute_dims(y)\nif c:\n    r = R.matmul(x, t)\nelse:\n    r = R.matmul(t, x)\nreturn r",
+            True,
+        ),
+        ("t = R.permute_dims(y)\nif c:\n    r = R.matmul(x, t)\nelse:\n    r = R.add(x, t)\nreturn r", False),
+        (
+            't = R.permute_dims(y)\n@R.function\ndef f(z: R.Tensor((64, 64), "float32")) -> R.Tensor((64, 64), "float32"):\n'
+            "    q = R.matmul(z, t)\n    return q\nr = f(x)\nreturn r",
+            False,
+        ),
+    ],
+)
+def test_only_a_product_gets_a_view(lines: str, is_view: bool) -> None:
+    params = 'x: R.Tensor((64, 64), "float32"), y: R.Tensor((64, 64), "float32"), c: R.Tensor((), "bool")'
+    module = rxe.normalize(rxe.parse(function(lines, params)))
+    fn = module["main"]
+    transposed = next(binding for binding in bindings(fn) if binding.var.name == "t")
+    made = plan(fn, "main")
+    assert [made.code[place].as_view for place in made.places[id(transposed)]] == [is_view]
+    x, y = arrays([(64, 64)] * 2)
+    for flag in (True, False):
+        runs = [flat(rxe.run(module, "main", [x, y, np.array(flag)])) for _ in range(2)]
+        copied = [flat(rxe.run(copying(module), "main", [x, y, np.array(flag)]))]
+        for values in zip(*runs, *copied, strict=True):
+            np.testing.assert_allclose(values[0], values[2], rtol=1e-5, atol=1e-5)
+            assert values[0].tobytes() == values[1].tobytes()
+
+
+def copying(module: rxe.IRModule) -> rxe.IRModule:
+    """The module with kernels, which know no views."""
+    return rxe.apply_pass(module, "LegalizeOps")
+
+
+def test_a_result_that_is_no_view_shares_nothing_with_the_arguments() -> None:
+    module = program("R.permute_dims(x)", [(8, 8)])
+    (x,) = arrays([(8, 8)])
+    result = rxe.run(module, "main", [x])
+    assert not np.shares_memory(result, x)
+    assert result.flags.c_contiguous
+
+
+@pytest.mark.parametrize("axes", [[0, 2, 1, 3], [0, 2, 3, 1], [3, 0, 1, 2], [1, 0, 3, 2], [2, 3, 0, 1]])
+def test_heads_are_multiplied_as_they_lie(axes: list[int]) -> None:
+    text = f"t = R.permute_dims(x, axes={axes})\nu = R.permute_dims(t, axes=[0, 1, 3, 2])\nr = R.matmul(t, u)\nreturn r"
+    module = rxe.normalize(rxe.parse(function(text, 'x: R.Tensor((3, 5, 4, 6), "float32")')))
+    (x,) = arrays([(3, 5, 4, 6)])
+    t = x.transpose(axes)
+    np.testing.assert_allclose(rxe.run(module, "main", [x]), t @ t.swapaxes(2, 3), rtol=1e-5, atol=1e-5)
