@@ -286,6 +286,7 @@ class Expressions:
         self.leave = builder.append_basic_block("leave")
         self.arrays: dict[str, Array] = {}
         self.slots: dict[str, tuple[str, ir.Value]] = {}  # the kind and the place of each variable
+        self.loaded: dict[loops.Expr, Typed] = {}  # elements whose value is known where they are read
         self.steps: dict[str, Typed] = {}  # what the current function of `loop_functions` computed so far
 
     def expr(self, node: loops.Expr) -> Typed:
@@ -392,6 +393,9 @@ class Expressions:
     # -- elements -------------------------------------------------------------------------------------------------
 
     def _load(self, node: loops.Element) -> Typed:
+        known = self.loaded.get(node) if self.loaded else None
+        if known is not None:
+            return known
         array, place = self.place(node)
         return loaded(self.builder, array.element, place)
 

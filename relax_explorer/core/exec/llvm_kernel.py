@@ -175,8 +175,14 @@ class _Statements(Expressions):
         self.arrays[node.array] = Array(flat.element, builder.gep(flat.data, [start]), lengths)
 
     def _store(self, node: loops.Store) -> None:
-        result = self.expr(node.value)
-        array, place = self.place(node.place)
+        value, old = node.value, node.place
+        if type(value) is loops.Choice and old in (value.yes, value.no) and not _stops(old):
+            self.loaded = {
+                old: self.expr(old)
+            }  # the element is there: loaded in a branch, it would not stay in a register
+        result = self.expr(value)
+        self.loaded = {}
+        array, place = self.place(old)
         v.stored(self.builder, array.element, place, result)
 
     def _memory(self, node: loops.Allocate) -> None:
@@ -326,6 +332,11 @@ class _Statements(Expressions):
 def word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) -> ir.Value:
     """The place of a word of an object."""
     return builder.gep(builder.bitcast(pointer, type_.as_pointer()), [v.LONG(number)])
+
+
+def _stops(node: loops.Expr) -> bool:
+    """True if an expression may stop the kernel."""
+    return any(type(part) is loops.Check for part in loops.parts(node))
 
 
 _STATEMENTS: dict[type, Callable[..., None]] = {

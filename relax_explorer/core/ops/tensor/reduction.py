@@ -422,7 +422,7 @@ def _position_stages(
             inner = dict(zip(gone, k, strict=True))
             element = x[tuple([inner[n] if n in inner else outer[n] for n in range(x.ndim)])]
             first_wins = p.Or(better(best[i], element), p.EQ(best[i], element))
-            stays = p.And(p.LE(rules.ZERO, positions[i]), first_wins)
+            stays = p.And(first_wins, p.LE(rules.ZERO, positions[i]))  # each step reads the element
             return loops.seq(
                 loops.store(positions, i, p.Select(stays, positions[i], flat_index(k, over))),
                 loops.store(best, i, p.Select(p.EQ(positions[i], flat_index(k, over)), element, best[i])),
