@@ -16,6 +16,7 @@ from tests.perf.idle import IDLE
 from tests.perf.memory import MEMORY
 from tests.perf.passes import PASSES
 from tests.perf.raw_builds import RAW_BUILDS
+from tests.perf.real import REAL
 from tests.perf.shapes import SHAPES
 from tests.perf.text import TEXT
 from tests.perf.travel import TRAVEL
@@ -34,9 +35,10 @@ GROUPS = {
     "shapes": SHAPES,
     "builds": RAW_BUILDS,
     "verdicts": VERDICTS,
+    "real": REAL,
 }
 BENCHMARKS: list[Benchmark] = [benchmark for group in GROUPS.values() for benchmark in group]
-ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {}"
+ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {:<22} {}"
 
 
 def main() -> int:
@@ -97,6 +99,7 @@ def _arguments() -> argparse.Namespace:
                 "times",
                 "most",
                 "limit, ms",
+                "rate",
                 "",
             ).rstrip()
         )
@@ -119,7 +122,9 @@ def _row(result: Result) -> str:
     most = "-" if result.most is None else f"{result.most:g}"
     limit = "-" if result.limit is None else f"{result.limit * 1000:g}"
     ours = f"{result.ours * 1000:.1f}" if result.ours >= 0.001 else f"{result.ours * 1000:.3f}"
-    return ROW.format(result.name, ours, tvm, ratio, goal, hand, times, most, limit, result.verdict).rstrip()
+    return ROW.format(
+        result.name, ours, tvm, ratio, goal, hand, times, most, limit, result.rate, result.verdict
+    ).rstrip()
 
 
 if __name__ == "__main__":

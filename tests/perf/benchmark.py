@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from tests.support.oracle import Answer, Oracle
 
@@ -28,6 +33,7 @@ class Result:
     most: float | None = None
     limit: float | None = None
     over: float | None = None  # TVM was stopped after so many seconds
+    rate: str = ""  # what is moved or computed in a second, and its part of what the machine can do
 
     @property
     def times(self) -> float | None:
@@ -73,6 +79,7 @@ class Benchmark:
     most: float | None = None
     limit: float | None = None
     theirs: Callable[[Oracle], Answer[float]] | None = None
+    amount: tuple[float, str] | None = None  # bytes with "GB/s", or operations with "GFLOP/s"
 
     def measure(self, oracle: Oracle | None) -> Result:
         """Measure both sides in turns, so that a slow minute of the machine falls on both. The fastest time of each counts."""
@@ -101,8 +108,32 @@ class Benchmark:
                 ours.append(_seconds(work))
         hand = min(by_hand, default=None)
         return Result(
-            self.name, min(ours), min(theirs, default=None), self.goal, hand, self.most, self.limit, over
-        )
+            self.name, min(ours), min(theirs, default=None), self.goal, hand, self.most, self.limit, over,
+            self._rate(min(ours)),
+        )  # fmt: skip
+
+    def _rate(self, seconds: float) -> str:
+        if self.amount is None:
+            return ""
+        number, unit = self.amount
+        rate = number / seconds / 1e9
+        return f"{rate:.3g} {unit}, {100 * rate / peak(unit):.0f} %"
+
+
+@cache
+def peak(unit: str) -> float:
+    """What the machine can do in a second: copy bytes, on as many threads as it has processors, or multiply matrices."""
+    ones, other = [np.ones(1 << 25, "float32") for _ in range(2)]
+    if unit == "GFLOP/s":
+        a, b = ones[: 2048**2].reshape(2048, 2048), other[: 2048**2].reshape(2048, 2048)
+        return 2 * 2048**3 / min([_seconds(lambda: a @ b) for _ in range(5)]) / 1e9
+    count = os.cpu_count() or 1
+    with ThreadPoolExecutor(count) as pool:
+
+        def copied() -> None:
+            list(pool.map(np.copyto, np.array_split(other, count), np.array_split(ones, count)))
+
+        return 2 * ones.nbytes / min([_seconds(copied) for _ in range(5)]) / 1e9
 
 
 def _seconds(work: Work) -> float:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
@@ -331,6 +331,12 @@ class Oracle:
         return self._ask(
             "time", seconds, program={"text": text}, what=list(what), repeat=repeat, rounds=rounds
         )
+
+    def run_time(
+        self, text: str, func: str, lengths: Mapping[str, int], *, repeat: int = 3, seconds: float = 60
+    ) -> Answer[float]:
+        """Return the seconds of a call of a function that TVM compiled for the processor, at best, on random values."""
+        return self._ask("run_time", seconds, text=text, func=func, lengths=dict(lengths), repeat=repeat)
 
     def pass_time(
         self,

@@ -359,6 +359,12 @@ def ask_run_each(program: dict[str, str], calls: list[list[Any]], passes: PassLi
     return answers
 
 
+def ask_run_time(text: str, func: str, lengths: dict[str, int], repeat: int) -> float:
+    """The seconds of a call of a compiled function, at best."""
+    work = ready(text, func, tuple(lengths.items()))
+    return min(timed(work) for _ in range(repeat))
+
+
 def ask_time(program: dict[str, str], what: list[str], repeat: int, rounds: int) -> dict[str, float]:
     text = program["text"]
     module = PROGRAMS.get(program, check=True)
@@ -419,17 +425,23 @@ LONG = 2.0  # seconds; what takes longer is measured once
 
 
 @lru_cache(maxsize=1)
-def ready(text: str) -> Callable[[], Any]:
-    """A call of the compiled `main` on random tensors of static shapes."""
+def ready(text: str, func: str = "main", lengths: tuple[tuple[str, int], ...] = ()) -> Callable[[], Any]:
+    """A call of a compiled function on random tensors; integers are small."""
     module = PROGRAMS.get({"text": text}, check=True)
     machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
-    types = [param.ty for param in module["main"].params]
-    random = np.random.default_rng(0)
-    arrays = [random.standard_normal([int(n) for n in of.shape.values]).astype(str(of.dtype)) for of in types]
-    values = [tvm.runtime.tensor(array) for array in arrays]
-    main = machine["main"]
-    main(*values)
-    return lambda: main(*values)
+    random, known = np.random.default_rng(0), dict(lengths)
+
+    def value(of: Any) -> Any:
+        if isinstance(of, relax.TupleType):
+            return tuple(map(value, of.fields))
+        shape = [known[n.name] if hasattr(n, "name") else int(n) for n in of.shape.values]
+        dtype = str(of.dtype)
+        array = random.standard_normal(shape) if dtype.startswith("float") else random.integers(0, 100, shape)
+        return tvm.runtime.tensor(array.astype(dtype))
+
+    values, called = [value(param.ty) for param in module[func].params], machine[func]
+    called(*values)
+    return lambda: called(*values)
 
 
 def ask_lattice(program: dict[str, str]) -> list[dict[str, Any]]:

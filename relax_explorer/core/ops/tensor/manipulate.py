@@ -38,6 +38,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.RANK_WRONG)
     stops = Stops.RANKS
     kernel = "transpose"
+    takes_views = True
     x: Tensor = operand("the tensor")
     axes: IntList | None = attr(None, "for each axis of the result, the axis of x; None reverses the order")
     fusion = Fusion.INJECTIVE
