@@ -535,6 +535,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_run,
         ask_run_each,
         ask_time,
+        ask_run_time,
         ask_pass_time,
         ask_lattice,
         ask_matches,

@@ -18,7 +18,6 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.values import Value, info_of, types_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ops.kit.decl import InferFailure, NotLowered, Op, Site
 from relax_explorer.core.ops.kit.element_loops import compiler_in_use
 from relax_explorer.core.ops.kit.legalize import lower
@@ -119,7 +118,7 @@ def _made(op: type[Op], call: e.Call, args: Sequence[Value]) -> _Made | None:
     except (InferFailure, NotLowered):
         return None
     outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
-    tensors = [item for item in outputs if isinstance(item, s.TensorStructInfo) and item.dtype is FLOAT32]
+    tensors = [item for item in outputs if isinstance(item, s.TensorStructInfo)]
     order = [places[arg] for arg in lowered.args if isinstance(arg, e.Var)]
     if len(tensors) < len(outputs) or len(order) < len(lowered.args):
         return None
