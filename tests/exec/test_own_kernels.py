@@ -126,13 +126,18 @@ def test_each_step_gives_what_a_run_gives() -> None:
     assert {run.tobytes() for run in (*runs, stepped.result)} == {runs[0].tobytes()}
 
 
-def test_lengths_that_change_have_kernels_of_their_own() -> None:
+def test_lengths_that_change_have_kernels_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     text = function("r = R.nn.gelu(x)\nreturn r", 'x: R.Tensor(("n", "m"), "float32")')
-    module = rxe.normalize(rxe.parse(text))
+    module, sizes = rxe.normalize(rxe.parse(text)), []
+    run = Kernels.call
+    monkeypatch.setattr(
+        Kernels, "call", lambda self, fn, args: [run(self, fn, args), sizes.append(args[0].shape)]
+    )
     for shape in (ROWS, (300, 700), (7, 9), ROWS):
         values = arrays([shape])
         expected = rxe.run(module, "main", values, engine="reference")
         np.testing.assert_allclose(rxe.run(module, "main", values), expected, rtol=3e-6, atol=3e-6)
+    assert sizes == [ROWS, (300, 700), ROWS], "no kernel failed, the small array is left to NumPy"
 
 
 def test_every_operator_that_has_a_kernel_is_compared() -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.relations.inference import infer_relay
-from relax_explorer.core.session.build_files import of_contracts, of_relations
+from relax_explorer.core.session.foreign_notations import of_contracts, of_relations
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli.main import group
 

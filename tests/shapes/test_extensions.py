@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core.exec.packed import _REGISTRY
 from relax_explorer.core.relations.inference import infer_relay
-from relax_explorer.core.session.build_files import of_relations
+from relax_explorer.core.session.foreign_notations import of_relations
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
