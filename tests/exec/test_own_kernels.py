@@ -9,6 +9,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import own_kernels
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.kernel_pieces import filled
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.ir.walk import bindings
@@ -216,3 +217,56 @@ def test_heads_are_multiplied_as_they_lie(axes: list[int]) -> None:
     (x,) = arrays([(3, 5, 4, 6)])
     t = x.transpose(axes)
     np.testing.assert_allclose(rxe.run(module, "main", [x]), t @ t.swapaxes(2, 3), rtol=1e-5, atol=1e-5)
+
+
+def test_another_operator_of_the_name_has_a_kernel_of_its_own() -> None:
+    module, values = program("R.nn.gelu(x)", [ROWS]), arrays([ROWS])
+    call = plan(module["main"], "main").code[0]
+    mine = type("Gelu", (table()["relax.nn.gelu"],), {})
+    first, same, other = [
+        own_kernels.function_of(call, op, values) for op in (mine.__mro__[1], mine.__mro__[1], mine)
+    ]
+    assert first is same
+    assert first is not other
+
+
+# -- results of any content ------------------------------------------------------------------------------------------
+
+KERNEL = """
+@T.prim_func
+def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32"), n: T.int64):
+{body}
+"""
+BODIES = {
+    "for i, j in T.grid(4, 6):\n    B[i, j] = A[i, j]": {1},
+    "for j, i in T.grid(6, 4):\n    B[i, j] = A[i, j]": {1},
+    "for i, j in T.grid(4, 6):\n    B[i, j] = A[i, j]\nfor i in range(4):\n    C[i] = B[i, 0]": {1, 2},
+    "for i, j in T.grid(4, 6):\n    B[i, j] = B[i, j] + A[i, j]": set(),
+    "for i, j in T.grid(4, 5):\n    B[i, j] = A[i, j]": set(),
+    "for i, j in T.grid(3, 6):\n    B[i + 1, j] = A[i, j]": set(),
+    "for i, j in T.grid(4, 6):\n    if A[i, j] > T.float32(0):\n        B[i, j] = A[i, j]": set(),
+    "for i in range(4):\n    B[i, i] = A[i, i]": set(),
+    "for i, j in T.grid(4, 6):\n    B[i, (j * 2) % 6] = A[i, j]": set(),
+    "for i in range(4):\n    C[i] = B[i, 0]\nfor i, j in T.grid(4, 6):\n    B[i, j] = A[i, j]": {2},
+    "for i in range(n):\n    C[i] = T.float32(1)": set(),
+    'for i, k in T.grid(4, 6):\n    with T.sblock("s"):\n        v, r = T.axis.remap("SR", [i, k])\n        with T.init():\n'
+    "            C[v] = T.float32(0)\n        C[v] = C[v] + A[v, r]": {2},
+    'for i, k in T.grid(4, n):\n    with T.sblock("s"):\n        v, r = T.axis.remap("SR", [i, k])\n        with T.init():\n'
+    "            C[v] = T.float32(0)\n        C[v] = C[v] + A[v, r]": set(),
+    'for i, j in T.grid(4, 6):\n    with T.sblock("s"):\n        v, w = T.axis.remap("SS", [i, j])\n'
+    "        T.where(i + j < 5)\n        B[v, w] = A[v, w]": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_result_that_a_kernel_fills_is_not_cleared_before(body: str) -> None:
+    fn = rxe.parse(KERNEL.format(body="\n".join([f"    {line}" for line in body.split("\n")])))["f"]
+    assert filled(fn) == BODIES[body]
+
+
+@pytest.mark.parametrize("params", ['x: R.Tensor((3, 0), "float32")', 'x: R.Tensor(("n", "m"), "float32")'])
+def test_a_sum_of_nothing_is_zero(params: str) -> None:
+    module = rxe.normalize(rxe.parse(function("r = R.sum(x, axis=[1])\nreturn r", params)))
+    for program in (module, rxe.apply_pass(module, "LegalizeOps")):
+        for _ in range(2):
+            assert rxe.run(program, "main", [np.zeros((3, 0), "float32")]).tolist() == [0, 0, 0]
