@@ -44,14 +44,14 @@ def rows(value: str = SUM, start: float = START, loops: str = "m, n") -> PrimFun
     return parsed(ROWS.replace("{loops}", loops).replace("{start}", str(start)).replace("{value}", value))
 
 
-def documented(row: np.ndarray, start: float = START) -> np.float32:
-    """The sum of a row in the order that `loop_lanes` tells."""
-    lanes = np.zeros(LANES, np.float32)
+def documented(row: np.ndarray, start: float = START, joined: np.ufunc = np.add) -> np.float32:
+    """The sum of a row, or its product, in the order that `loop_lanes` tells."""
+    lanes = np.full(LANES, joined.identity, np.float32)
     for k, term in enumerate(row):
-        lanes[k % LANES] += term
+        lanes[k % LANES] = joined(lanes[k % LANES], term)
     while len(lanes) > 1:
-        lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
-    return np.float32(np.float32(start) + lanes[0])
+        lanes = joined(lanes[: len(lanes) // 2], lanes[len(lanes) // 2 :])
+    return np.float32(joined(np.float32(start), lanes[0]))
 
 
 def data(length: int, count: int = 3) -> np.ndarray:
@@ -68,6 +68,13 @@ def outcome(fn: PrimFunc, values: np.ndarray, by_numba: bool = False, count: int
 def test_sums_have_the_documented_order(length: int, by_numba: bool) -> None:
     values = data(length)
     assert outcome(rows(), values, by_numba).tolist() == [documented(row) for row in values]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_so_have_products(length: int, by_numba: bool) -> None:
+    values = data(length) + np.float32(0.7)
+    made = outcome(rows("B[v_i] * A[v_i, v_k]"), values, by_numba).tolist()
+    assert made == [documented(row, joined=np.multiply) for row in values]
 
 
 @pytest.mark.parametrize("length", LENGTHS[2:])

@@ -1,7 +1,7 @@
-"""Reductions in lanes: term k of a sum goes to lane k % LANES, so that the lanes become vectors.
+"""Reductions in lanes: term k of a sum or a product goes to lane k % LANES, so that the lanes become vectors.
 
-In the end the upper half of the lanes is added to the lower one until one lane is left, and that to the element of the result. Sums of
-floats are rounded in this order, on each machine and by each compiler. A maximum of numbers does not depend on the order, but one of
+In the end the upper half of the lanes is added to the lower one until one lane is left, and that to the element of the result. Results
+of floats are rounded in this order, on each machine and by each compiler. A maximum of numbers does not depend on the order, but one of
 NaNs does: where a term is one, the row is computed again in the order of the program.
 """
 
@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_ir import Const, Expr, Op, Var
 
+STARTS = {"+": Const(0.0), "*": Const(1.0)}  # of sums and products
 LANES = 32  # four vectors of eight: as many as a processor adds at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A reduction `place = place + term`, or the larger or smaller of both. `name` begins the names of its arrays and numbers."""
+    """A reduction `place = place + term`, or the product, the larger or the smaller of both. `name` begins the names of its arrays and numbers."""
 
     place: ir.Element
     term: Expr
@@ -45,7 +46,7 @@ class Fold:
     def joined(self, place: Expr, value: Expr) -> Expr:
         """A partial result with one more value."""
         parts = (place, value)
-        return Op("+", parts) if self.symbol == "+" else ir.Apply(self.symbol, parts)
+        return Op(self.symbol, parts) if self.symbol in STARTS else ir.Apply(self.symbol, parts)
 
     def marked(self, mark: Expr, value: Expr) -> Expr:
         """A mark that is no longer 0 if a value is NaN. It is added, so that a processor needs no choice between two loads."""
@@ -53,8 +54,8 @@ class Fold:
         return Op("+", (mark, ir.Choice(Op("!=", (value, value)), one, none)))
 
     def started(self) -> Iterator[ir.Stmt]:
-        """Memory for the lanes. Sums start with 0, a maximum with what the result starts with."""
-        kinds = {"s": Const(0.0) if self.symbol == "+" else self.place, "m": Const(0.0)}
+        """Memory for the lanes. Sums start with 0, products with 1, a maximum with what the result starts with."""
+        kinds = {"s": STARTS.get(self.symbol, self.place), "m": Const(0.0)}
         for kind in self.kinds():
             yield ir.Allocate(self.name + kind, self.place.element, (Const(LANES),), None)
         fill = [ir.Store(self.at(self.lane, kind), kinds[kind]) for kind in self.kinds()]
@@ -62,7 +63,7 @@ class Fold:
 
     def kinds(self) -> str:
         """The arrays over lanes: sums, and the marks of a maximum."""
-        return "s" if self.symbol == "+" else "sm"
+        return "s" if self.symbol in STARTS else "sm"
 
     def terms(self) -> Iterator[ir.Stmt]:
         """The loops over the terms: two rows of lanes at a time, and the rest.
@@ -111,7 +112,7 @@ class Fold:
             )
             half //= 2
         total = ir.Store(self.place, self.joined(self.place, self.at(Const(0))))
-        if self.symbol == "+":
+        if self.symbol in STARTS:
             yield total
             return
         again = ir.Store(self.place, self.joined(self.place, self.term))
@@ -135,7 +136,7 @@ def fold_of(
     if not isinstance(value, Op | ir.Apply):
         return None
     symbol = value.symbol if isinstance(value, Op) else value.name
-    if symbol not in ("+", "larger", "smaller"):
+    if symbol not in (*STARTS, "larger", "smaller"):
         return None
     first, term = value.args
     if first != place or place in ir.parts(term):

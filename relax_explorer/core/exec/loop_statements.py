@@ -17,7 +17,7 @@ from relax_explorer.core.exec import kernel_memory, loop_nests
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_expr import Expressions, element
 from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
-from relax_explorer.core.exec.loop_lanes import fold_of, lane_of
+from relax_explorer.core.exec.loop_lanes import STARTS, fold_of, lane_of
 from relax_explorer.core.exec.loop_nests import exchange, is_filled_first, lane_loop, reduction_nest
 from relax_explorer.core.exec.values import MEMORY_LIMIT
 from relax_explorer.core.ir import prim as p
@@ -366,7 +366,7 @@ class Translation(Expressions):
                 fold = fold_of(body.pop(), name, base, tuple(body), high, looks[-1] is not loop_nests.NEVER)
                 if fold is not None:
                     self.out += fold.terms()
-            if fold is not None and (fold.symbol == "+" or not outer):
+            if fold is not None and (fold.symbol in STARTS or not outer):
                 self._axes(block, {axis.var for axis in block.iter_vars if axis.kind != "reduce"})
                 self.out += [*fold.started(), *sums, *fold.finished()]
             else:
