@@ -152,17 +152,30 @@ class Views:
         return Views(cut(self.out, axis), left, right, shared, self.rows, self.summed)
 
     def _multiply(self) -> None:
-        batch = self.out.shape[: self.common]
-        inner = prod(self.left.shape[self.common + self.rows :])
-        rows = prod(self.out.shape[self.common : self.common + self.rows])
-        columns = prod(self.out.shape[self.common + self.rows :])
-        left = self.left.astype(self.out.dtype, copy=False).reshape(*batch, rows, inner)
-        right = self.right.astype(self.out.dtype, copy=False).reshape(*batch, inner, columns)
-        target = self.out.reshape(*batch, rows, columns)
-        if np.may_share_memory(target, self.out):
-            np.matmul(dense(left), dense(right), out=target)
-        else:
-            self.out[...] = np.matmul(dense(left), dense(right)).reshape(self.out.shape)
+        left = dense(_matrix(self.left.astype(self.out.dtype, copy=False), self.common, self.rows))
+        right = dense(_matrix(self.right.astype(self.out.dtype, copy=False), self.common, self.summed))
+        target = _matrix(self.out, self.common, self.rows)
+        if not np.may_share_memory(target, self.out):
+            self.out[...] = np.matmul(left, right).reshape(self.out.shape)
+        elif target.strides[-1] == target.itemsize:
+            np.matmul(left, right, out=target)
+        else:  # NumPy would multiply into other memory, and copy
+            np.matmul(right.swapaxes(-1, -2), left.swapaxes(-1, -2), out=target.swapaxes(-1, -2))
+
+
+_NEAR = 4  # elements between two of an axis that are read together
+
+
+def _matrix(view: Value, common: int, rows: int) -> Value:
+    """The axes behind the `common` ones as those of a matrix. What must be copied is copied in long pieces, whichever axis has them."""
+    lead, first = view.shape[:common], prod(view.shape[common : common + rows])
+    second = prod(view.shape[common + rows :])
+    near = [axis for axis in range(common, view.ndim) if abs(view.strides[axis]) <= _NEAR * view.itemsize]
+    longest = max(near, key=view.shape.__getitem__, default=view.ndim)
+    if longest >= common + rows or view.shape[longest] == 1:
+        return view.reshape(*lead, first, second)
+    order = (*range(common), *range(common + rows, view.ndim), *range(common, common + rows))
+    return view.transpose(order).reshape(*lead, second, first).swapaxes(-1, -2)
 
 
 def _copied(view: Value) -> int:
