@@ -20,13 +20,14 @@ from relax_explorer.core.exec.compiled_kernel import Variables, uncompiled
 from relax_explorer.core.exec.first_store import always_read
 from relax_explorer.core.exec.frame import Evicted, Frame, recalled
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.kernels import Kernels, by_symbol
+from relax_explorer.core.exec.kernels import Kernels, allocate, by_symbol
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.reference_kernel import Array, Open, Reference, Returned
-from relax_explorer.core.exec.values import UNKNOWN, PackedFunction, Value, fault
+from relax_explorer.core.exec.values import UNKNOWN, Lengths, PackedFunction, Value, fault
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
@@ -384,6 +385,12 @@ class _Entering(Kernels):
     def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
         """Tell which PrimFunc is called with which arguments."""
         raise _Entered(fn, args)
+
+    def results(
+        self, fn: PrimFunc, first: int, infos: Sequence[s.StructInfo], dims: Lengths, place: object
+    ) -> list[Value]:
+        """Arrays of zeros: they are looked at before the PrimFunc fills them."""
+        return [allocate(info, dims, place) for info in infos]
 
 
 def next_kernel(machine: Machine) -> PrimFunc | None:

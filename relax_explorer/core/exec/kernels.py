@@ -66,7 +66,6 @@ def _numba(loop: Loop, cache: Path | None) -> Numba:
 
 
 LLVM, NUMBA, REFERENCE = "llvm", "numba", "reference"  # what kernels are run by
-_NO_LENGTHS: Lengths = {}
 _BY_SYMBOL: PerNode[dict[str, PrimFunc]] = PerNode()
 
 
@@ -189,8 +188,8 @@ class Kernels:
         fn: PrimFunc,
         first: int,
         infos: Sequence[s.StructInfo],
-        dims: Lengths = _NO_LENGTHS,
-        place: object = None,
+        dims: Lengths,
+        place: object,
     ) -> list[Value]:
         """Arrays for the outputs of a PrimFunc, from parameter `first` on: zeros where it does not write all elements."""
         from relax_explorer.core.exec.kernel_pieces import filled

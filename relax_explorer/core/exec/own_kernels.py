@@ -82,7 +82,7 @@ class _Made:
 
     def __call__(self, loops: Loops, args: Sequence[Value]) -> Value:
         taken = [args[n][part] if part >= 0 else args[n] for n, part in self.order]
-        results = loops.kernels.results(self.fn, len(taken), self.outputs)
+        results = loops.kernels.results(self.fn, len(taken), self.outputs, {}, None)
         loops.kernels.call(self.fn, [*taken, *results])
         return tuple(results) if self.is_tuple else results[0]
 
