@@ -8,6 +8,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import own_kernels
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.kernel_pieces import filled
 from relax_explorer.core.exec.kernels import Kernels
@@ -270,3 +271,50 @@ def test_a_sum_of_nothing_is_zero(params: str) -> None:
     for program in (module, rxe.apply_pass(module, "LegalizeOps")):
         for _ in range(2):
             assert rxe.run(program, "main", [np.zeros((3, 0), "float32")]).tolist() == [0, 0, 0]
+
+
+PARTIAL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def f(A: T.Buffer((4096,), "float32"), B: T.Buffer((4096,), "float32"), C: T.Buffer((4096,), "float32")):
+        for i in range(4096):
+            B[i] = A[i]
+        for i in range(4000):
+            C[i] = A[i]
+
+    @R.function
+    def main(x: R.Tensor((4096,), "float32")):
+        y = R.call_tir(Module.f, (x,), out_ty=[R.Tensor((4096,), "float32"), R.Tensor((4096,), "float32")])
+        return y
+"""
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numba", "reference"])
+def test_what_a_kernel_leaves_is_zero(engine: str) -> None:
+    module, x = rxe.normalize(rxe.parse(PARTIAL)), np.ones(4096, "float32")
+    for _ in range(4):
+        whole, part = rxe.run(module, "main", [x], engine=engine)
+        assert whole.tolist() == [1] * 4096
+        assert part.tolist() == [1] * 4000 + [0] * 96
+
+
+def test_the_first_error_of_a_store_is_told() -> None:
+    """In a store that keeps an element or takes another one, both places being outside."""
+    body = "    for i in range(4):\n        C[i * n] = T.Select(A[i, i * n * 2] > T.float32(0), C[i * n], T.float32(1))"
+    fn = rxe.parse(KERNEL.format(body=body))["f"]
+    arguments = [np.ones((4, 6), "float32"), np.ones((4, 6), "float32"), np.ones(4, "float32"), 9]
+    told = []
+    for compiled in (compile_prim_func(fn), uncompiled(fn)):
+        with pytest.raises(Failure) as caught:
+            compiled(*arguments)
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("axes", [None, [1, 0], [1, 2, 0], [2, 3, 0, 1], [3, 0, 1, 2]])
+def test_a_view_is_what_blas_takes(axes: list[int] | None) -> None:
+    x = np.ones((3, 4, 5, 6)[: len(axes or [0, 1])], "float32")
+    view = table()["relax.permute_dims"].view(x, axes)
+    np.testing.assert_array_equal(view, x.transpose(axes))
+    assert x.itemsize in view.strides[-2:]
