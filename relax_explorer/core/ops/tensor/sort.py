@@ -148,9 +148,9 @@ class Topk(Op, name="relax.topk"):
     def evaluate(
         data: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
     ) -> Array | tuple[Array, Array]:
-        """The first indices of numpy.argsort, and their elements."""
+        """The first indices of numpy.argsort, and their elements; a few of many by numpy.partition."""
         count = min(k, data.shape[axis]) if k > 0 else data.shape[axis]
-        positions = np.take(order(data, axis, largest), range(count), axis)
+        positions = first_of_order(data, axis, largest, count)
         indices = positions.astype(dtype.to_numpy() if dtype else data.dtype)
         return _chosen(ret_type, np.take_along_axis(data, positions, axis), indices)
 
@@ -324,11 +324,35 @@ class Nonzero(Op, name="relax.nonzero"):
         return np.stack(np.nonzero(np.atleast_1d(x))).astype(np.int64)[: x.ndim]
 
 
+_FEW = 8  # a row that is this many times as long as what is taken of it is not sorted
+
+
 def order(x: Array, axis: int, descending: bool) -> Array:
     """The indices that sort `x`; the sort is stable."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+def first_of_order(x: Array, axis: int, descending: bool, count: int) -> Array:
+    """The first indices that sort `x`; the sort is stable."""
+    length = x.shape[axis]
+    if not 0 < count * _FEW <= length or x.dtype.kind not in "iuf" or x.dtype.itemsize < 4:
+        return np.take(order(x, axis, descending), range(count), axis)
+    rows = np.moveaxis(x, axis, -1).reshape(-1, length)
+    place = length - count if descending else count - 1
+    last = np.partition(rows, place, -1)[:, place, None]  # NaN is the largest, as in a sort
+    none, is_none = np.isnan(rows), np.isnan(last)
+    chosen = (rows >= last) | none if descending else (rows <= last) | is_none
+    chosen = np.where(is_none, none if descending else True, chosen)
+    found = np.empty((len(rows), count), np.intp)
+    plain = np.count_nonzero(chosen, -1) == count  # the others have more elements like the last one
+    picked = np.nonzero(chosen[plain])[1].reshape(-1, count)
+    within = order(np.take_along_axis(rows[plain], picked, -1), -1, descending)
+    found[plain] = np.take_along_axis(picked, within, -1)
+    found[~plain] = order(rows[~plain], -1, descending)[:, :count]
+    shape = (*np.delete(x.shape, axis % x.ndim), count)
+    return np.moveaxis(found.reshape(shape), -1, axis)
 
 
 def _chosen(ret_type: str, values: _T, indices: _T) -> _T | tuple[_T, _T]:
