@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,13 +190,13 @@ def _scan(
     dtype: DType | None,
     exclusive: bool,
     *,
-    function: Callable[..., Array],
+    function: np.ufunc,
     start: int,
 ) -> Array:
-    """A function of numpy; if exclusive, `start` comes first and the last result is dropped."""
+    """The results of a function of numpy so far; if exclusive, `start` comes first and the last result is dropped."""
     element = dtype.to_numpy() if dtype is not None else data.dtype
     x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
-    scanned = function(wide(x.astype(element, copy=False)), place)
+    scanned = _scanned(wide(x.astype(element, copy=False)), place, function)
     if exclusive:
         scanned = (
             np.concatenate([np.full_like(np.take(scanned, [0], place), start), scanned], place)
@@ -204,6 +205,24 @@ def _scan(
         )
         scanned = np.take(scanned, range(x.shape[place]), place)
     result: Array = scanned.astype(element, copy=False)
+    return result
+
+
+_ENOUGH = 256  # elements side by side, for which a call of numpy pays
+
+
+def _scanned(x: Array, axis: int, function: np.ufunc) -> Array:
+    """`function.accumulate`. Elements that lie side by side are taken together, which numpy does not do."""
+    beside = prod(x.shape[axis % x.ndim + 1 :])
+    if beside < _ENOUGH or x.dtype.kind != "f" or not x.size:
+        return np.asarray(
+            np.cumsum(x, axis) if function is np.add else np.cumprod(x, axis)
+        )  # they widen integers
+    result = np.empty_like(x)
+    terms, sums = np.moveaxis(x, axis, 0), np.moveaxis(result, axis, 0)
+    sums[0] = terms[0]
+    for k in range(1, len(terms)):
+        function(sums[k - 1], terms[k], out=sums[k])
     return result
 
 
@@ -249,7 +268,7 @@ class Cumsum(Scan, name="relax.cumsum"):
     """
 
     source = "numpy.cumsum"
-    evaluate = staticmethod(partial(_scan, function=np.cumsum, start=0))
+    evaluate = staticmethod(partial(_scan, function=np.add, start=0))
     legalize = staticmethod(partial(_scan_stage, combine=p.Add, start=0))
 
 
@@ -260,5 +279,5 @@ class Cumprod(Scan, name="relax.cumprod"):
     """
 
     source = "numpy.cumprod"
-    evaluate = staticmethod(partial(_scan, function=np.cumprod, start=1))
+    evaluate = staticmethod(partial(_scan, function=np.multiply, start=1))
     legalize = staticmethod(partial(_scan_stage, combine=p.Mul, start=1))

@@ -1,4 +1,4 @@
-"""`topk` of few elements of long rows does not sort them, and takes the same ones in the same order."""
+"""Operators along long axes: `topk` of few elements does not sort, and scans take neighbours together, with the same results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer.core.ops.tensor.sort as module
+from relax_explorer.core.ops import table
 from relax_explorer.core.ops.tensor.sort import first_of_order, order
 
 
@@ -39,3 +40,18 @@ def test_long_rows_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
     x[1, :20] = 5000  # equal ones: their order counts
     first_of_order(x, 1, True, 7)
     assert sizes == [(3, 7), (1, 1000)]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -3])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_scans_of_many_elements_side_by_side_are_rounded_as_one_after_the_other(
+    name: str, axis: int, exclusive: bool
+) -> None:
+    x = np.random.default_rng(0).standard_normal((7, 5, 300)).astype("float32")
+    expected = getattr(np, name)(x, axis)
+    if exclusive:
+        start = np.full_like(np.take(expected, [0], axis), name == "cumprod")
+        expected = np.concatenate([start, np.delete(expected, -1, axis)], axis)
+    made = table()[f"relax.{name}"].evaluate(x, axis, None, exclusive)
+    assert made.tobytes() == expected.tobytes()
