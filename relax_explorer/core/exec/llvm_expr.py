@@ -81,6 +81,14 @@ def loaded(builder: ir.IRBuilder, element: str, place: ir.Value) -> Typed:
     return Typed(kind, value)
 
 
+def frozen(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """The same value, about which LLVM infers nothing from where it comes."""
+    made = ir.Instruction(builder.block, value.type, "freeze", [value])  # llvmlite has no name for it
+    builder.block.instructions.append(made)
+    builder.position_at_end(builder.block)
+    return made
+
+
 def stored(builder: ir.IRBuilder, element: str, place: ir.Value, value: Typed) -> None:
     """Write an element."""
     kind, bits = ELEMENTS[element]

@@ -176,10 +176,11 @@ class _Statements(Expressions):
 
     def _store(self, node: loops.Store) -> None:
         value, old = node.value, node.place
-        if type(value) is loops.Choice and old in (value.yes, value.no) and not _stops(old):
-            self.loaded = {
-                old: self.expr(old)
-            }  # the element is there: loaded in a branch, it would not stay in a register
+        if isinstance(value, loops.Choice | loops.Apply) and old in _chosen(value) and not _stops(old):
+            # The element is there: loaded in a branch, it would not stay in a register. LLVM makes a masked store, which is slow, of a
+            # choice between a load and another value; it does not look behind `freeze`.
+            loaded = self.expr(old)
+            self.loaded = {old: v.Typed(loaded.kind, v.frozen(self.builder, loaded.value))}
         result = self.expr(value)
         self.loaded = {}
         array, place = self.place(old)
@@ -332,6 +333,13 @@ class _Statements(Expressions):
 def word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) -> ir.Value:
     """The place of a word of an object."""
     return builder.gep(builder.bitcast(pointer, type_.as_pointer()), [v.LONG(number)])
+
+
+def _chosen(node: loops.Choice | loops.Apply) -> tuple[loops.Expr, ...]:
+    """The values between which a choice, or the larger or smaller of two, decides."""
+    if isinstance(node, loops.Choice):
+        return node.yes, node.no
+    return node.args if node.name in ("larger", "smaller") else ()
 
 
 def _stops(node: loops.Expr) -> bool:

@@ -66,11 +66,7 @@ class Fold:
         return "s" if self.symbol in STARTS else "sm"
 
     def terms(self) -> Iterator[ir.Stmt]:
-        """The loops over the terms: two rows of lanes at a time, and the rest.
-
-        With two terms at a time a lane is loaded and stored half as often, and is no `select` between a load and a term, which LLVM
-        turns into a slow masked store.
-        """
+        """The loops over the terms: two rows of lanes at a time, so that a lane is loaded and stored half as often, and the rest."""
         size, pair = Const(LANES), Const(2 * LANES)
         whole = Op("-", (self.end, ir.Apply("floor_mod", (self.end, pair))))
         rows = (ir.Poll(),) if self.polls else ()
