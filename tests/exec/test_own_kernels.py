@@ -10,6 +10,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import own_kernels
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.kernel_pieces import filled
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.plan import plan
@@ -155,6 +156,16 @@ def test_every_operator_that_has_a_kernel_is_compared() -> None:
     }
     assert not [name for name in named - known if not any(f".{name}(" in call for call in CALLS)]
     assert min(np.prod(shapes[0]) for shapes in CALLS.values()) >= own_kernels.LEAST
+
+
+@pytest.mark.parametrize(("shape", "by"), [(ROWS, "llvm"), ((4, 4), "numpy")])
+def test_the_compiler_of_the_kernel_is_told(shape: tuple[int, ...], by: str) -> None:
+    module = program("R.nn.gelu(x)", [shape])
+    stepped = Debugger(module, "main", arrays([shape]))
+    binding = next(iter(bindings(module["main"])))
+    assert engine(module, binding, stepped.machine.kernels) == "numpy"
+    stepped.step()
+    assert engine(module, binding, stepped.machine.kernels) == by
 
 
 # -- views -----------------------------------------------------------------------------------------------------------
