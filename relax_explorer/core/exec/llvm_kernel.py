@@ -176,9 +176,9 @@ class _Statements(Expressions):
 
     def _store(self, node: loops.Store) -> None:
         value, old = node.value, node.place
-        if isinstance(value, loops.Choice | loops.Apply) and old in _chosen(value) and not _stops(old):
+        if isinstance(value, loops.Choice | loops.Apply) and old in _chosen(value):
             # The element is there: loaded in a branch, it would not stay in a register. LLVM makes a masked store, which is slow, of a
-            # choice between a load and another value; it does not look behind `freeze`.
+            # choice between a load and another value; it does not look behind `freeze`. (A checked place has a number of its own.)
             loaded = self.expr(old)
             self.loaded = {old: v.Typed(loaded.kind, v.frozen(self.builder, loaded.value))}
         result = self.expr(value)
@@ -340,11 +340,6 @@ def _chosen(node: loops.Choice | loops.Apply) -> tuple[loops.Expr, ...]:
     if isinstance(node, loops.Choice):
         return node.yes, node.no
     return node.args if node.name in ("larger", "smaller") else ()
-
-
-def _stops(node: loops.Expr) -> bool:
-    """True if an expression may stop the kernel."""
-    return any(type(part) is loops.Check for part in loops.parts(node))
 
 
 _STATEMENTS: dict[type, Callable[..., None]] = {
