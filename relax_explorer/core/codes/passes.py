@@ -19,7 +19,8 @@ BROKEN_CONTRACT = Code(
     "RX0403",
     "the pass broke its contract",
     "The pass promises to keep or to establish a property, and the property does not hold after it.",
-    "This is a defect of the pass; disable the pass.",
+    "This is a defect of the pass; disable the pass. Where the message tells what an operator or an annotation refuses, the program "
+    "itself may be wrong: a pass that puts known lengths in the place of their names, or a function in the place of its call, shows it.",
 )
 BAD_OPTION = Code(
     "RX0404",

@@ -403,7 +403,8 @@ def _false_claims(step: Step, module: IRModule, errors: Iterable[Diagnostic]) ->
     for error in errors:
         if error.message not in known and error.code is not excused:
             text = f"after {step.of.name}, {error.message}"
-            yield Diagnostic(codes.BROKEN_CONTRACT, text, error.labels, origin=step.of.name)
+            help = "either the pass is wrong, or it found lengths with which the program can't run here"
+            yield Diagnostic(codes.BROKEN_CONTRACT, text, error.labels, help=help, origin=step.of.name)
 
 
 def _lost(step: Step, loss: Loss) -> Diagnostic:
