@@ -82,6 +82,31 @@ def test_a_large_call_gives_what_numpy_gives(call: str, monkeypatch: pytest.Monk
             np.testing.assert_allclose(one, expected, rtol=3e-6, atol=2e-6 * max(1, np.abs(expected).max()))
 
 
+NAMED = {2: "b", 96: "h", 256: "n", 600: "m"}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_so_does_one_whose_lengths_have_names(call: str) -> None:
+    written = ", ".join([
+        f"{name}: R.Tensor(({', '.join([repr(NAMED.get(n, n)) for n in shape])},), 'float32')"
+        for name, shape in zip("xyzwv", CALLS[call], strict=False)
+    ])  # fmt: skip
+    module = rxe.normalize(rxe.parse(function(f"r = {call}\nreturn r", written)))
+    for values in (arrays(CALLS[call]), [half(x) for x in arrays(CALLS[call])], arrays(CALLS[call])):
+        stepped = Debugger(module, "main", values)
+        while not stepped.done:
+            stepped.step()
+        by_numpy = flat(rxe.run(module, "main", values, engine="reference"))
+        assert stepped.machine.kernels.owned or values[0].size < own_kernels.LEAST
+        for one, expected in zip(flat(stepped.result), by_numpy, strict=True):
+            np.testing.assert_allclose(one, expected, rtol=3e-6, atol=2e-6 * max(1, np.abs(expected).max()))
+
+
+def half(x: np.ndarray) -> np.ndarray:
+    """The array with half as many elements along the axes that have a name."""
+    return x[tuple([slice(None, n // 2 if n in NAMED and n > 2 else None) for n in x.shape])]
+
+
 @pytest.mark.parametrize("call", [call for call, shapes in CALLS.items() if len(shapes) == 1])
 def test_so_are_infinities_and_what_is_no_number(call: str) -> None:
     module, (values,) = program(call, CALLS[call]), arrays(CALLS[call])
@@ -129,18 +154,25 @@ def test_each_step_gives_what_a_run_gives() -> None:
     assert {run.tobytes() for run in (*runs, stepped.result)} == {runs[0].tobytes()}
 
 
-def test_lengths_that_change_have_kernels_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = function("r = R.nn.gelu(x)\nreturn r", 'x: R.Tensor(("n", "m"), "float32")')
-    module, sizes = rxe.normalize(rxe.parse(text)), []
+@pytest.mark.parametrize("is_stated", [True, False])
+def test_one_kernel_serves_all_lengths_that_have_a_name(
+    is_stated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = 'R.Tensor(("n", "m"), "float32")' if is_stated else 'R.Tensor("float32", ndim=2)'
+    text = function("r = R.nn.gelu(x)\nreturn r", f"x: {info}")
+    module, called = rxe.normalize(rxe.parse(text)), []
     run = Kernels.call
     monkeypatch.setattr(
-        Kernels, "call", lambda self, fn, args: [run(self, fn, args), sizes.append(args[0].shape)]
+        Kernels, "call", lambda self, fn, args: [run(self, fn, args), called.append((fn, args))]
     )
     for shape in (ROWS, (300, 700), (7, 9), ROWS):
         values = arrays([shape])
         expected = rxe.run(module, "main", values, engine="reference")
         np.testing.assert_allclose(rxe.run(module, "main", values), expected, rtol=3e-6, atol=3e-6)
+    sizes = [args[0].shape for _, args in called]
     assert sizes == [ROWS, (300, 700), ROWS], "no kernel failed, the small array is left to NumPy"
+    kernels = {id(fn): fn for fn, _ in called}
+    assert len(kernels) == (1 if is_stated else 2)
 
 
 def test_every_operator_that_has_a_kernel_is_compared() -> None:

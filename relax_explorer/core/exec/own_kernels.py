@@ -17,6 +17,7 @@ from relax_explorer.core.exec.kernels import Loops
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.values import Value, info_of, types_of
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit.decl import InferFailure, NotLowered, Op, Site
 from relax_explorer.core.ops.kit.element_loops import compiler_in_use
@@ -59,8 +60,9 @@ class OwnKernel:
         assert evaluate is not None  # the caller checked this
         if isinstance(loops, Loops):
             types = types_of(args)
-            if types != self.types:
-                self.types, self.made = types, _made(self.op, self.call, args)
+            if types != self.types and not (self.made is not None and self.made.variables):
+                self.made = _made(self.op, self.call, args)
+            self.types = types
             if self.made is not None:
                 try:
                     value = self.made(loops, args)
@@ -71,28 +73,45 @@ class OwnKernel:
         return evaluate(*args, **attrs)
 
 
+Place = tuple[int, int]  # the number of an argument, and of the field in it; -1 for the argument itself
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
+    """A kernel with what it takes, and what it fills. If lengths are `variables`, it is for operands of all lengths."""
+
     fn: PrimFunc
-    order: tuple[
-        tuple[int, int], ...
-    ]  # the operands that it takes: the numbers of the argument, and of the field in it
+    order: tuple[Place | p.PrimVar, ...]
     outputs: tuple[s.TensorStructInfo, ...]
     is_tuple: bool
+    variables: dict[p.PrimVar, tuple[Place, int]]  # an axis with this length
 
     def __call__(self, loops: Loops, args: Sequence[Value]) -> Value:
-        taken = [args[n][part] if part >= 0 else args[n] for n, part in self.order]
-        results = loops.kernels.results(self.fn, len(taken), self.outputs, {}, None)
-        loops.kernels.call(self.fn, [*taken, *results])
+        dims = {var: _at(args, place).shape[axis] for var, (place, axis) in self.variables.items()}
+        taken = [dims[item] if isinstance(item, p.PrimVar) else _at(args, item) for item in self.order]
+        tensors = [item for item in taken if type(item) is np.ndarray]
+        results = loops.kernels.results(self.fn, len(tensors), self.outputs, dims, None)
+        loops.kernels.call(self.fn, [*tensors, *results, *taken[len(tensors) :]])
         return tuple(results) if self.is_tuple else results[0]
 
 
-def _made(op: type[Op], call: e.Call, args: Sequence[Value]) -> _Made | None:
-    """The kernel for operands of these types. None if there is none."""
-    places: dict[e.Var, tuple[int, int]] = {}
+def _at(args: Sequence[Value], place: Place) -> Value:
+    number, field = place
+    return args[number] if field < 0 else args[number][field]
 
-    def operand(value: Value, arg: e.Expr, place: tuple[int, int]) -> e.Expr:
-        info = info_of(value, arg.struct_info)
+
+def _made(op: type[Op], call: e.Call, args: Sequence[Value]) -> _Made | None:
+    """The kernel for all operands that the call states, or else for those of these types. None if there is none."""
+    return _kernel(op, call, args, _is_known) or _kernel(op, call, args, lambda info: False)
+
+
+def _kernel(
+    op: type[Op], call: e.Call, args: Sequence[Value], is_enough: Callable[[s.StructInfo | None], bool]
+) -> _Made | None:
+    places: dict[e.Var, Place] = {}
+
+    def operand(value: Value, arg: e.Expr, stated: s.StructInfo | None, place: Place) -> e.Expr:
+        info = stated if is_enough(stated) else info_of(value, stated)
         if isinstance(info, s.TensorStructInfo):
             var = e.Var(f"x{len(places)}", s.TensorStructInfo(info.dims, info.dtype, info.ndim))
             places[var] = place
@@ -103,12 +122,14 @@ def _made(op: type[Op], call: e.Call, args: Sequence[Value]) -> _Made | None:
 
     operands: list[e.Expr] = []
     for number, (arg, value) in enumerate(zip(call.args, args, strict=False)):
+        stated = arg.struct_info
         if type(value) is tuple:
-            fields = [operand(item, arg, (number, part)) for part, item in enumerate(value)]
+            known = stated.fields if isinstance(stated, s.TupleStructInfo) else [None] * len(value)
+            fields = [operand(item, arg, known[part], (number, part)) for part, item in enumerate(value)]
             infos = tuple([item.struct_info or s.OBJECT for item in fields])
             operands.append(e.Tuple(tuple(fields), s.TupleStructInfo(infos)))
         else:
-            operands.append(operand(value, arg, (number, -1)))
+            operands.append(operand(value, arg, stated, (number, -1)))
     infos = tuple([item.struct_info or s.OBJECT for item in operands])
     try:
         plain = e.Call(call.op, tuple(operands), call.attrs, call.sinfo_args, None, call.span)
@@ -119,7 +140,33 @@ def _made(op: type[Op], call: e.Call, args: Sequence[Value]) -> _Made | None:
         return None
     outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
     tensors = [item for item in outputs if isinstance(item, s.TensorStructInfo)]
-    order = [places[arg] for arg in lowered.args if isinstance(arg, e.Var)]
-    if len(tensors) < len(outputs) or len(order) < len(lowered.args):
+    order = [_taken(arg, places) for arg in lowered.args]
+    if len(tensors) < len(outputs) or None in order:
         return None
-    return _Made(lowered.prim_func, tuple(order), tuple(tensors), isinstance(out, s.TupleStructInfo))
+    axes = {
+        dim: (place, axis)
+        for var, place in places.items()
+        for axis, dim in enumerate(s.lengths(var.struct_info or s.OBJECT))
+        if type(dim) is p.PrimVar
+    }
+    return _Made(
+        lowered.prim_func,
+        tuple([item for item in order if item is not None]),
+        tuple(tensors),
+        isinstance(out, s.TupleStructInfo),
+        axes,
+    )
+
+
+def _is_known(info: s.StructInfo | None) -> bool:
+    """True for a tensor of known dtype with known lengths, or with names for them."""
+    if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
+        return False
+    return all([isinstance(dim, p.IntImm | p.PrimVar) for dim in info.dims])
+
+
+def _taken(arg: e.Expr, places: dict[e.Var, Place]) -> Place | p.PrimVar | None:
+    """What a kernel takes for an argument of its call. None for another one."""
+    if isinstance(arg, e.PrimValue) and type(arg.value) is p.PrimVar:
+        return arg.value
+    return places.get(arg) if isinstance(arg, e.Var) else None
