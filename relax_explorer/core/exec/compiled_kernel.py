@@ -27,7 +27,7 @@ from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE, limits
+from relax_explorer.core.ir.dtype import HANDLE, has_type, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.ops.kit.ndarrays import in_blocks
 from relax_explorer.core.tir.independent import Iterations
@@ -415,7 +415,7 @@ class Kernel:
             raise self._fail(
                 codes.WRONG_INPUT, f"buffer {param.name} needs an array, this is a {type(arg).__name__}"
             )
-        if arg.dtype.name != param.dtype.name:
+        if not has_type(arg.dtype, param.dtype):
             raise self._fail(
                 codes.WRONG_INPUT, f"buffer {param.name} is {param.dtype}, the array {arg.dtype.name}"
             )

@@ -10,9 +10,10 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.frame import Frame, recalled
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all
 from relax_explorer.core.exec.shape_origins import explained
-from relax_explorer.core.exec.values import Value, describe, fault
+from relax_explorer.core.exec.values import Lengths, Types, Value, describe, fault, types_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.struct_info import OBJECT
 from relax_explorer.core.program.module import IRModule
 
@@ -57,8 +58,30 @@ def entry(module: IRModule, function: str, count: int, private: bool) -> e.Funct
     return fn
 
 
+# The shape variables of functions by the types of arguments that passed their checks.
+_PASSED: PerNode[dict[Types, Lengths]] = PerNode()
+_MOST = 64  # combinations of types
+
+
 def check_params(frame: Frame, args: Sequence[Value], scope: Scope) -> None:
     """Compare the arguments of a new frame with its parameters, and bind its shape variables. Raises Failure."""
+    fn = frame.function
+    types = None if frame.dims or frame.plan.captured else types_of(args)
+    if types is None:
+        _check_params(frame, args, scope)
+        return
+    passed = _PASSED.of(fn, lambda fn: {})
+    dims = passed.get(types)
+    if dims is not None:
+        frame.dims.update(dims)
+        return
+    _check_params(frame, args, scope)
+    if len(passed) >= _MOST:
+        passed.clear()
+    passed[types] = dict(frame.dims)
+
+
+def _check_params(frame: Frame, args: Sequence[Value], scope: Scope) -> None:
     fn, name = frame.function, frame.name
     infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
     try:

@@ -19,38 +19,17 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Lengths, Shape, Value
+from relax_explorer.core.exec.values import Lengths, Shape, Types, Value, types_of
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.walk import info_holders, info_vars
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.ops.kit.ndarrays import UFUNCS
 from relax_explorer.core.tir.stmt import PrimFunc
 
-_SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
 ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
-Types = tuple[Any, ...]
 Type = tuple[tuple[int, ...], np.dtype[Any]]
 Rule = Callable[[Any, Frame, Instruction], object]
 LARGE = 1 << 17  # elements
-
-
-def types_of(values: Sequence[Value]) -> Types | None:
-    """Shapes and dtypes of arrays, and the values of scalars and shapes. None if a value has no such type."""
-    types: list[Any] = []
-    for value in values:
-        kind = type(value)
-        if kind is np.ndarray:
-            types += (value.shape, value.dtype)
-        elif kind in _SCALARS:
-            types += (kind, value)
-        elif kind is tuple:
-            types.append(types_of(value))
-            if types[-1] is None:
-                return None
-        else:
-            return None
-    return tuple(types)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

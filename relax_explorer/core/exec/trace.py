@@ -19,12 +19,12 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.known_call import Known, KnownKernel, KnownOperator, Rule, Step, Types, types_of
+from relax_explorer.core.exec.known_call import Known, KnownKernel, KnownOperator, Rule, Step
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.trace_blocks import blocks
 from relax_explorer.core.exec.trace_rows import rows
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Types, Value, types_of
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.ops.kit.element_loops import compiling

@@ -50,6 +50,28 @@ class Shape(tuple[int, ...]):
         return f"shape({', '.join(map(str, self))})"
 
 
+_SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
+Types = tuple[Any, ...]
+
+
+def types_of(values: Sequence[Value]) -> Types | None:
+    """Shapes and dtypes of arrays, and the values of scalars and shapes. None if a value has no such type."""
+    types: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            types += (value.shape, value.dtype)
+        elif kind in _SCALARS:
+            types += (kind, value)
+        elif kind is tuple:
+            types.append(types_of(value))
+            if types[-1] is None:
+                return None
+        else:
+            return None
+    return tuple(types)
+
+
 class _Unknown:
     """The value ⊥: it was not computed, so every result that depends on it is unknown too."""
 
@@ -239,6 +261,8 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     An integer or bool dtype takes the numbers that it has, however they are written (2.0 is 2, True is 1), and no others; a float
     dtype rounds to its next number. Raises Failure for a number that the dtype does not have.
     """
+    if type(value) is np.ndarray:
+        return value
     if value is None:
         return NULL
     if isinstance(info, s.PrimStructInfo) and info.dtype is not None and type(value) in (int, float):
