@@ -121,6 +121,7 @@ class Code:
         self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
         self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
+        self.stopping: dict[str, bool] = {}  # of texts
         self.compiling = 0.0  # seconds so far
         trusting = translate(fused(fn))
         self.is_fused = fused(fn) is not fn and not _may_stop(trusting)
@@ -135,6 +136,16 @@ class Code:
     def is_by_numba(self) -> bool:
         """True if numba compiles it: it was asked to, or LLVM has no translation."""
         return any(text.numba is not None for text in self.texts.values())
+
+    def stops(self, function: object) -> bool:
+        """True if this compiled text may stop, beside the interrupt."""
+        name = next((name for name, text in self.texts.items() if text.native is function), None)
+        if name is None:
+            return True
+        if name not in self.stopping:
+            parts = loop_ir.parts(self.texts[name].routine)
+            self.stopping[name] = any(_stops(part) and not isinstance(part, loop_ir.Poll) for part in parts)
+        return self.stopping[name]
 
     def loops(self, fn: PrimFunc) -> PrimFunc:
         """The PrimFunc whose loops run where its facts hold."""
@@ -243,6 +254,10 @@ class Kernel:
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
         note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
         return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
+
+    def may_stop(self, function: object) -> bool:
+        """True if a compiled text may stop, beside the interrupt."""
+        return self.code is None or self.code.stops(function)
 
     def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""

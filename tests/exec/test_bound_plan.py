@@ -1,0 +1,352 @@
+"""Lowered programs run at once for lengths that they ran with before, and give what their instructions give one by one."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec import bound_recorder, packed
+from relax_explorer.core.exec.bound_plan import Bound
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import Shape
+from tests.exec.test_trace import refused, same, stepped
+
+F = np.float32
+OPERATORS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor((4,), "float32"), t: R.Tuple(R.Tensor(("n",), "int64"), R.Shape(["n", 4]))):
+        with R.dataflow():
+            a = R.add(x, y)
+            b = R.nn.softmax(a)
+            c = R.multiply(b, x)
+            d = R.permute_dims(c)
+            e = R.reshape(d, R.shape([n * 4]))
+            g = R.concat((e, e))
+            i = t[0]
+            j = R.add(i, i)
+            k = R.multiply(j, i)
+            R.output(a, g, k, e)
+        return (a, g, (k, e))
+"""
+
+
+def given(n: int, seed: int = 0) -> list[Any]:
+    random = np.random.default_rng(seed)
+    numbers = random.integers(-9, 9, n)
+    return [random.random((n, 4)).astype(F), random.random(4).astype(F), (numbers, (n, 4))]
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of instructions of the parts that ran; 0 for one that stopped."""
+    found: list[int] = []
+    run = Bound.run
+
+    def watched(self: Any, machine: Any, frame: Any) -> bool:
+        done = run(self, machine, frame)
+        found.append(self.length if done else 0)
+        return done
+
+    monkeypatch.setattr(Bound, "run", watched)
+    return found
+
+
+def lowered(text: str = OPERATORS, pipeline: str = "default_build") -> rxe.IRModule:
+    return rxe.normalize(rxe.run_pipeline(rxe.parse(text), pipeline))
+
+
+def runs(module: rxe.IRModule, *args: object) -> Any:
+    expected = stepped(module, *args)
+    for _ in range(4):
+        result = rxe.run(module, "main", args)
+        assert same(result, expected)
+    return result
+
+
+def low(body: str, kernels: str = "", params: str = 'x: R.Tensor((4,), "float32")') -> rxe.IRModule:
+    """A lowered program."""
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    text = f"""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def more(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            B[i] = A[i] + T.float32(1)
+{kernels}
+    @R.function(pure=False)
+    def main({params}):
+        cls = Module
+{lines}
+"""
+    return rxe.normalize(rxe.parse(text))
+
+
+STORAGE = 's{0} = R.vm.alloc_storage(R.shape([{1}]), R.prim_value(0), R.dtype("uint8"))\n'
+TENSOR = 'a{0} = R.vm.alloc_tensor(s{1}, R.prim_value({2}), R.shape([4]), R.dtype("float32"))\n'
+CALL = "_{2} = cls.{0}({1}, a{2})\n"
+
+
+def chain(count: int, first: str = "x", storage: int = 0, start: int = 0) -> str:
+    """Calls of `more`, each with a tensor of its own in a storage."""
+    return "".join(
+        [
+            TENSOR.format(n, storage, 16 * n) + CALL.format("more", f"a{n - 1}" if n > start else first, n)
+            for n in range(start, start + count)
+        ]
+    )
+
+
+@pytest.mark.parametrize("pipeline", ["default_build", "zero,default_build"])
+def test_a_bound_plan_gives_the_values_of_its_instructions(pipeline: str, parts: list[int]) -> None:
+    module = rxe.parse(OPERATORS)
+    for name in pipeline.split(","):
+        module = rxe.run_pipeline(module, name)
+    module = rxe.normalize(module)
+    for n in (3, 5, 3, 1, 0):
+        runs(module, *given(n))
+        runs(module, *given(n, 1))
+    assert min(parts) > 20
+    assert len(parts) > 20
+
+
+def test_runs_share_nothing(parts: list[int]) -> None:
+    module = lowered()
+    results = [rxe.run(module, "main", given(3, seed)) for seed in range(6)]
+    assert len(parts) == 5
+    expected = [stepped(module, *given(3, seed)) for seed in range(6)]
+    assert all(same(one, two) for one, two in zip(results, expected, strict=True))
+    for result in results:
+        result[1][:] = 7
+        result[2][1][:] = 8
+    assert same(rxe.run(module, "main", given(3, 4)), expected[4])
+
+
+def test_other_inputs_of_the_same_lengths_are_taken(parts: list[int]) -> None:
+    module, x = lowered(), given(3)
+    runs(module, *x)
+    wide = np.zeros((3, 8), F)
+    wide[:, ::2] = x[0]
+    assert same(rxe.run(module, "main", [wide[:, ::2], *x[1:]]), stepped(module, *x)), "with gaps"
+    assert same(rxe.run(module, "main", [x[0], x[0][0], x[2]]), stepped(module, x[0], x[0][0], x[2])), (
+        "shared"
+    )
+    for _ in range(2):
+        assert refused(module, x[0], np.ones(3, F), x[2])[0] == "RX0501"
+        assert refused(module, x[0].astype("float64"), *x[1:])[0] == "RX0501"
+    runs(module, *x)
+
+
+def test_uninitialized_memory_is_clear_in_each_run(parts: list[int]) -> None:
+    kernels = """
+    @T.prim_func
+    def sums(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            B[i] = B[i] + A[i]
+"""
+    body = STORAGE.format(0, 64) + "".join(
+        [
+            TENSOR.format(n, 0, 16 * (n % 4)) + CALL.format("sums", f"a{n - 1}" if n else "x", n)
+            for n in range(6)
+        ]
+    )
+    module = low(body + "return (a5, a4)", kernels)
+    runs(module, np.array([1, 2, 3, 4], F))
+    assert parts
+    module = low(
+        body
+        + TENSOR.format(6, 0, 32)
+        + "s1 = R.vm.alloc_storage(R.shape([16]), R.prim_value(0), R.dtype('uint8'))\n"
+        + TENSOR.format(7, 1, 0)
+        + CALL.format("sums", "a5", 7)
+        + "return a7",
+        kernels,
+    )
+    runs(module, np.array([1, 2, 3, 4], F))
+
+
+def test_tensors_that_overlap_run_in_order(parts: list[int]) -> None:
+    body = STORAGE.format(0, 128) + chain(5) + TENSOR.format(9, 0, 68) + CALL.format("more", "a4", 9)
+    module = low(body + "return (a9, a4)")
+    runs(module, np.array([1, 2, 3, 4], F))
+    assert max(parts) >= 11
+    assert max(parts) < 14, "the last call reads what it overwrites"
+
+
+def test_a_parameter_that_is_overwritten_is_overwritten_in_each_run(parts: list[int]) -> None:
+    module = low(STORAGE.format(0, 64) + chain(4) + "_ = cls.more(a3, x)\nreturn a0")
+    x = np.zeros(4, F)
+    for n in range(5):
+        assert rxe.run(module, "main", [x]).tolist() == [5 * n + 1] * 4
+        assert x.tolist() == [5 * n + 5] * 4
+    assert parts
+
+
+def test_parts_go_on_behind_a_function_of_the_user(parts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The storage is from before the second part; what the function does to its tensors counts."""
+    body = (
+        STORAGE.format(0, 160)
+        + chain(4)
+        + "u = R.call_packed('test.look', a3, s0, sinfo_args=R.Tensor((4,), 'float32'))\n"
+    )
+    module = low(body + chain(4, "u", start=4) + "z = cls.more(a3, a1)\nreturn (a7, a1, a0)")
+    seen: list[float] = []
+
+    def look(array: Any, storage: object) -> Any:
+        seen.append(float(array[0]))
+        array[:] = array + len(seen)
+        return array
+
+    monkeypatch.setitem(packed._REGISTRY, "test.look", look)
+    for n in range(1, 6):
+        result = rxe.run(module, "main", [np.zeros(4, F)])
+        assert [float(part[0]) for part in result] == [8 + n, 5 + n, 1]
+    assert seen == [4] * 5
+    assert len([length for length in parts if length]) == 8
+
+
+def test_a_function_of_the_user_replaces_a_builtin_between_runs(
+    parts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = lowered()
+    args = given(3)
+    runs(module, *args)
+    before = len(parts)
+    asked: list[int] = []
+
+    def make_shape(heap: Any, count: int, *entries: int) -> Any:
+        asked.append(count)
+        return Shape(
+            [int(heap[n]) if loaded else n for loaded, n in zip(entries[::2], entries[1::2], strict=True)]
+        )
+
+    monkeypatch.setitem(packed._REGISTRY, "vm.builtin.make_shape", make_shape)
+    rxe.run(module, "main", args)
+    assert len(asked) > 4
+    assert len(parts) == before
+
+
+def test_a_kernel_that_stops_is_reported_each_time(parts: list[int]) -> None:
+    kernels = """
+    @T.prim_func
+    def take(A: T.Buffer((T.int64(4),), "float32"), I: T.Buffer((T.int64(4),), "int64"), B: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            B[i] = A[I[i]]
+"""
+    body = (
+        STORAGE.format(0, 128)
+        + chain(4)
+        + TENSOR.format(4, 0, 64)
+        + "_4 = cls.take(a3, i, a4)\n"
+        + chain(2, "a4", start=5)
+    )
+    params = 'x: R.Tensor((4,), "float32"), i: R.Tensor((4,), "int64")'
+    module = low(body + "return a6", kernels, params)
+    x, fine = np.array([1, 2, 3, 4], F), np.array([3, 2, 1, 0])
+    first = refused(module, x, fine + 1)
+    assert first[0] == "RX0508"
+    runs(module, x, fine)
+    assert max(parts) > 14
+    for _ in range(3):
+        assert refused(module, x, fine + 1) == first
+        assert 0 in parts
+    runs(module, x, fine)
+
+
+@pytest.mark.parametrize("engines", [("llvm", "numba", "reference", "llvm"), ("numba", "llvm", "numba")])
+def test_engines_follow_each_other(engines: tuple[str, ...], parts: list[int]) -> None:
+    module, args = lowered(), given(3)
+    expected = stepped(module, *args)
+    for name in engines:
+        before = len(parts)
+        for _ in range(3):
+            np.testing.assert_allclose(rxe.run(module, "main", args, engine=name)[1], expected[1], rtol=1e-6)
+        assert (len(parts) > before) == (name == "llvm")
+    rxe.run(module, "main", args)
+    assert same(rxe.run(module, "main", args, fused=False), expected)
+
+
+def test_another_module_with_this_function_calls_its_own_kernels(parts: list[int]) -> None:
+    module = low(STORAGE.format(0, 64) + chain(4) + "return a3")
+    x = np.zeros(4, F)
+    runs(module, x)
+    twice = rxe.parse(
+        '@I.ir_module\nclass Module:\n    @T.prim_func\n    def more(A: T.Buffer((T.int64(4),), "float32"), '
+        'B: T.Buffer((T.int64(4),), "float32")):\n        for i in range(T.int64(4)):\n            B[i] = A[i] + T.float32(2)\n'
+    )
+    other = module.having({**module.functions, "more": twice["more"]})
+    assert other["main"] is module["main"]
+    for _ in range(3):
+        assert rxe.run(other, "main", [x]).tolist() == [8] * 4
+        assert rxe.run(module, "main", [x]).tolist() == [4] * 4
+
+
+def test_an_interrupt_stops_a_part(parts: list[int]) -> None:
+    module = low(STORAGE.format(0, 64) + chain(4) + "return a3")
+    runs(module, np.zeros(4, F))
+    interrupt = Interrupt()
+    machine = Machine(module, "main", [np.zeros(4, F)], interrupt=interrupt)
+    run = Bound.run
+    before = len(parts)
+
+    def cancelled(self: Any, machine: Any, frame: Any) -> bool:
+        interrupt.cancel()
+        return run(self, machine, frame)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bound, "run", cancelled)
+        with pytest.raises(Cancelled):
+            machine.run()
+    assert parts[before:] == [0]
+    runs(module, np.zeros(4, F))
+
+
+def test_threads_run_one_program(parts: list[int]) -> None:
+    module = lowered()
+    expected = {n: stepped(module, *given(n, n)) for n in (2, 3)}
+    for n in (2, 3, 3):
+        rxe.run(module, "main", given(n, n))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(
+            pool.map(lambda n: (n, rxe.run(module, "main", given(n, n))), [2, 3, 3, 3, 2, 3, 3, 2, 2, 3] * 5)
+        )
+    assert all(same(result, expected[n]) for n, result in results)
+    assert parts
+
+
+def test_lengths_that_change_each_time_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded: list[object] = []
+    part = bound_recorder.Recorder.part
+    monkeypatch.setattr(bound_recorder.Recorder, "part", lambda self: (recorded.append(self), part(self))[1])
+    module = lowered()
+    for n in range(1, 6):
+        assert same(rxe.run(module, "main", given(n)), stepped(module, *given(n)))
+    assert not recorded
+    rxe.run(module, "main", given(5))
+    assert recorded
+
+
+def test_storages_of_another_size_are_recorded_apart(parts: list[int]) -> None:
+    module = low(STORAGE.format(0, 64) + chain(4) + "return s0")
+    for factor in (1, 1, 1, 2, 2, 2, 1):
+        machine = Machine(module, "main", [np.zeros(4, F)], storage_factor=factor)
+        assert machine.run().data.nbytes == 64 * factor
+    assert len(parts) == 4
+
+
+def test_bound_plans_end_with_their_module() -> None:
+    module = lowered()
+    runs(module, *given(3))
+    kept = [weakref.ref(fn) for fn in module.functions.values()]
+    del module
+    gc.collect()
+    assert [ref() for ref in kept] == [None] * len(kept)
