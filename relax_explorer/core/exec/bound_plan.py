@@ -74,6 +74,7 @@ class Fixed:
     value: Value
 
 
+Words = np.ndarray[Any, Any]
 Source = Given | Made | Tensor | Heap | Fixed | tuple[Any, ...]  # a tuple has the sources of its fields
 
 
@@ -143,7 +144,7 @@ def _address(array: Value) -> int:
 class Reel:
     """The words of the rows, and the memory and the tensors that stay inside. One run uses it at a time."""
 
-    words: np.ndarray[Any, Any]
+    words: Words
     memory: np.ndarray[Any, Any]
     tensors: list[Value]
     note: np.ndarray[Any, Any]
@@ -156,15 +157,15 @@ class Bound:
     needs: Needs
     length: int
     count: int  # rows
-    words: np.ndarray[Any, Any]  # of all rows, without addresses of objects
+    words: Words  # of all rows, without addresses of objects
     inside: list[
         tuple[Tensor, int, list[int]]
     ]  # in memory of the reel: the offset of the storage, the words that name it
     memory: int  # bytes of the reel
     new: dict[int, int]  # the sizes of storages that are new in each run
     named: list[Given | Tensor]  # the arrays that other words name
-    at: np.ndarray[Any, Any]  # those words
-    which: np.ndarray[Any, Any]  # the number of the array of each
+    at: Words  # those words
+    which: Words  # the number of the array of each
     heaps: list[bytes]
     ends: dict[int, Source]  # registers after the part
     ends_values: bool
@@ -195,13 +196,13 @@ class Bound:
         return True
 
     def _array(self, source: Given | Tensor, registers: list[Value], storages: dict[int, Storage]) -> Value:
-        if type(source) is Given:
+        if isinstance(source, Given):
             return source.of(registers)
-        assert type(source) is Tensor
         memory = source.memory
-        data = storages[memory.number].data if type(memory) is Made else memory.of(registers)  # type: ignore[union-attr]  # it is a Given
-        data = data.data if type(data) is Storage else data
-        return view_of(data, source.shape, source.dtype, source.offset)
+        whole: Any = storages[memory.number] if isinstance(memory, Made) else memory.of(registers)
+        return view_of(
+            whole.data if type(whole) is Storage else whole, source.shape, source.dtype, source.offset
+        )
 
     def _value(
         self,
@@ -210,17 +211,17 @@ class Bound:
         storages: dict[int, Storage],
         known: dict[Given | Tensor, Value],
     ) -> Value:
-        if type(source) is tuple:
+        if isinstance(source, tuple):
             return tuple([self._value(part, registers, storages, known) for part in source])
-        if type(source) is Tensor:
-            if source not in known:
-                known[source] = self._array(source, registers, storages)
-            return known[source]
-        if type(source) is Made:
+        if isinstance(source, Fixed):
+            return source.value
+        if isinstance(source, Made):
             return storages[source.number]
-        if type(source) is Heap:
+        if isinstance(source, Heap):
             return np.frombuffer(self.heaps[source.number], np.int64).copy()
-        return source.of(registers) if type(source) is Given else source.value  # type: ignore[union-attr]  # it is Fixed
+        if source not in known:
+            known[source] = self._array(source, registers, storages)
+        return known[source]
 
     def _reel(self) -> Reel:
         words, memory = self.words.copy(), np.zeros(self.memory, np.uint8)

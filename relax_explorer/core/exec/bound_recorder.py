@@ -17,6 +17,7 @@ from relax_explorer.core.exec.bound_plan import (
     Needs,
     Source,
     Tensor,
+    Words,
     is_builtin,
     places,
     type_in,
@@ -35,7 +36,6 @@ from relax_explorer.core.tir.stmt import PrimFunc
 LONGEST = 1 << 16  # instructions of a part
 MOST_MEMORY = 1 << 26  # bytes of the storages of a part, which all live until its end
 MOST_KEPT = 1 << 20  # bytes that stay between runs
-NOTHING = object()  # in the place of a part that is not worth it
 _ALIGNED = 64  # bytes
 
 
@@ -50,13 +50,13 @@ def run_bound(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> bool
     if not frame.is_bound:
         return False
     first, parts = frame.pc, plan.bound
-    part: Any = parts.get(first)
-    if part is None:
+    if first not in parts:
         recorder = Recorder(machine, frame, rules)
-        part = parts[first] = recorder.part()
-        if part is NOTHING:  # nor is one that begins later and ends there
-            parts.update(dict.fromkeys(range(first, first + recorder.length + 1), NOTHING))
-    if part is NOTHING:
+        parts[first] = recorder.part()
+        if parts[first] is None:  # nor is there one that begins later and ends there
+            parts.update(dict.fromkeys(range(first, first + recorder.length + 1)))
+    part: Bound | None = parts[first]
+    if part is None:
         return False
     if part.needs.hold(machine, frame) and part.run(machine, frame):
         return True
@@ -89,15 +89,15 @@ class Recorder:
         self.overwrites = False  # True if a kernel writes into memory from before the part
         self.length = 0
 
-    def part(self) -> Any:
-        """The part from the program counter on, or NOTHING."""
+    def part(self) -> Bound | None:
+        """The part from the program counter on. None if it is not worth it."""
         for at in self.frame.plan.code[self.frame.pc : self.frame.pc + LONGEST]:
             try:
                 self.take(at)
             except (_Stop, Failure, *ERRORS):
                 break
             self.length += 1
-        return self.bound() if len(self.rows) >= FEWEST else NOTHING
+        return self.bound() if len(self.rows) >= FEWEST else None
 
     def take(self, at: Instruction) -> None:
         """Follow one instruction. Raises _Stop if it belongs to no part."""
@@ -237,9 +237,9 @@ class Recorder:
 
     def _in_storage(self, at: Instruction, sources: list[Source], values: list[Value]) -> Source:
         storage, array = sources[0], self.follow(at)
-        if type(storage) not in (Made, Given) or type(values[0]) is not Storage:
+        if not isinstance(storage, (Made, Given)) or type(values[0]) is not Storage:
             raise _Stop
-        return Tensor(storage, int(values[1]) * self.machine.storage_factor, array.shape, array.dtype)  # type: ignore[arg-type]  # as checked
+        return Tensor(storage, int(values[1]) * self.machine.storage_factor, array.shape, array.dtype)
 
     def _alone(self, at: Instruction, sources: list[Source], values: list[Value]) -> Source:
         array = self.follow(at)
@@ -299,47 +299,30 @@ class Recorder:
         self.rows.append((address, [*words, *map(_word, passed[len(words) :])]))
 
     def _is_storage(self, memory: Given | Made) -> bool:
-        return type(memory) is Made or type(self.frame.registers[memory.slot]) is Storage  # type: ignore[union-attr]  # it is a Given
+        return isinstance(memory, Made) or type(self.frame.registers[memory.slot]) is Storage
 
     # -- the part -------------------------------------------------------------------------------------------------
 
-    def bound(self) -> Any:
-        """The part as far as it was followed. NOTHING if arrays from outside have gaps or share storages."""
-        words = np.zeros(len(self.rows) * WIDTH, np.int64)
-        objects: dict[Given | Tensor, list[int]] = {}
-        for number, (address, arguments) in enumerate(self.rows):
-            words[number * WIDTH : number * WIDTH + 2] = address, len(arguments)
-            for at, argument in enumerate(arguments, number * WIDTH + 2):
-                if isinstance(argument, int):
-                    words[at] = argument
-                else:
-                    objects.setdefault(argument, []).append(at)
-        given = {item.memory if type(item) is Tensor else item for item in objects}
-        arrays = [item for item in given if type(item) is Given and item.slot not in self._storages()]
+    def bound(self) -> Bound | None:
+        """The part as far as it was followed. None if two registers have one storage."""
+        words, objects = self._words()
+        given = {item.memory if isinstance(item, Tensor) else item for item in objects}
+        arrays = [item for item in given if isinstance(item, Given) and not self._is_storage(item)]
         found = places(arrays, self.types, self.frame.registers)
         if found is None:
-            return NOTHING
+            return None
         ends = self._ends()
         starts, memory = self._inside(ends)
         inside = [
             (item, starts[item.memory.number], at)
             for item, at in objects.items()
-            if type(item) is Tensor and type(item.memory) is Made and item.memory.number in starts
+            if isinstance(item, Tensor) and isinstance(item.memory, Made) and item.memory.number in starts
         ]
         kept = {item for item, _, _ in inside}
         named = [item for item in objects if item not in kept]
         which = [(at, number) for number, item in enumerate(named) for at in objects[item]]
         return Bound(
-            Needs(
-                self.types,
-                self.contents,
-                found,
-                self.kernels,
-                frozenset(self.builtins),
-                dict(self.frame.dims),
-                self.machine.kernels.engine,
-                self.machine.storage_factor,
-            ),
+            self._needs(found),
             self.length,
             len(self.rows),
             words,
@@ -354,8 +337,30 @@ class Recorder:
             self.copy.has_ended,
         )
 
-    def _storages(self) -> set[int]:
-        return {slot for slot in self.types if type(self.frame.registers[slot]) is Storage}
+    def _words(self) -> tuple[Words, dict[Given | Tensor, list[int]]]:
+        """The words of all rows without addresses of arrays, and the places of these."""
+        words = np.zeros(len(self.rows) * WIDTH, np.int64)
+        objects: dict[Given | Tensor, list[int]] = {}
+        for number, (address, arguments) in enumerate(self.rows):
+            words[number * WIDTH : number * WIDTH + 2] = address, len(arguments)
+            for at, argument in enumerate(arguments, number * WIDTH + 2):
+                if isinstance(argument, int):
+                    words[at] = argument
+                else:
+                    objects.setdefault(argument, []).append(at)
+        return words, objects
+
+    def _needs(self, found: dict[Given, tuple[int, int] | None]) -> Needs:
+        return Needs(
+            self.types,
+            self.contents,
+            found,
+            self.kernels,
+            frozenset(self.builtins),
+            dict(self.frame.dims),
+            self.machine.kernels.engine,
+            self.machine.storage_factor,
+        )
 
     def _ends(self) -> dict[int, Source]:
         """What registers hold after the part. Those that nobody reads then hold nothing."""
@@ -379,10 +384,10 @@ class Recorder:
 
 def _memories(source: Source) -> list[Made]:
     """The storages of the part in a source."""
-    if type(source) is tuple:
+    if isinstance(source, tuple):
         return [memory for part in source for memory in _memories(part)]
-    memory = source.memory if type(source) is Tensor else source
-    return [memory] if type(memory) is Made else []
+    memory = source.memory if isinstance(source, Tensor) else source
+    return [memory] if isinstance(memory, Made) else []
 
 
 def _field(source: Source, index: int) -> Source:

@@ -54,7 +54,9 @@ class Plan:
     params: tuple[int, ...] = ()
     captured: tuple[tuple[e.Var, int], ...] = ()
     result: int = -1
-    bound: dict[int, Any] = field(default_factory=dict)  # parts by their first instruction (`bound_plan`)
+    bound: dict[int, Any] = field(
+        default_factory=dict
+    )  # parts by their first instruction (`bound_plan`); None: there is none
     bound_for: tuple[Any, ...] | None = (
         None  # lengths, engine and factor of storages of the latest run, which had them
     )
