@@ -21,7 +21,7 @@ from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
 from relax_explorer.core.exec.loop_fusion import forwarded, fused
 from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
-from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_text, parameters
+from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, Text, compiled_text, parameters
 from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
@@ -153,6 +153,14 @@ class Code:
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
+        text = self.text(fn, name)
+        before = text.compiling
+        found = text.function(values)
+        self.compiling += text.compiling - before
+        return found
+
+    def text(self, fn: PrimFunc, name: str) -> Text:
+        """A text by its name."""
         text = self.texts.get(name)
         if text is None:
             loops = fn if name in (CHECKED, IN_ORDER) else self.loops(fn)
@@ -168,10 +176,7 @@ class Code:
             text = self.texts[name] = compiled_text(
                 translation.routine, self.cache, params, name != IN_ORDER, self.by_numba
             )
-        before = text.compiling
-        found = text.function(values)
-        self.compiling += text.compiling - before
-        return found
+        return text
 
 
 class Divided:
@@ -334,6 +339,17 @@ class Kernel:
         if self.told is not None:
             self.told(False)
         return function
+
+    def begin(self) -> Text | None:
+        """Let a thread compile the text that calls will most likely need. None if that can't be told, or there is no text."""
+        if self.code is None or (
+            self.divided is not None and (self.variables.lengths or self.divided.parts.pays({}))
+        ):
+            return None
+        shared = None if self.variables.lengths else self._shared({})
+        text = self.code.text(self.fn, TRUSTING if shared is None else PART)
+        text.begin()
+        return text
 
     def _call(self, function: Callable[..., Value], values: Sequence[Value], interrupt: Interrupt) -> Value:
         note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
