@@ -238,18 +238,20 @@ class Kernel:
 
     def passed(self, args: Sequence[Value]) -> list[Any]:
         """What a text takes for these arguments: arrays and numbers, then the lengths."""
-        dims = self._dims(args)
+        return self._passed(args, self._dims(args))
+
+    def _passed(self, args: Sequence[Value], dims: Mapping[p.PrimVar, int]) -> list[Any]:
         values = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         return [*values, *[int(dims[var]) for var in self.variables.shapes]]
 
     def prepared(self, args: Sequence[Value], inputs: int) -> tuple[Any, list[Any]] | None:
         """The compiled text and its arguments. None if an array must be converted, or if one of the `inputs` is written."""
-        values = self.passed(args)
+        dims = self._dims(args)
+        values = self._passed(args, dims)
         arrays = [(arg, value) for arg, value in zip(args, values, strict=False) if type(arg) is np.ndarray]
         written = any(param in self.variables.written for param in self.fn.params[:inputs])
         if self.code is None or written or any(arg is not value for arg, value in arrays):
             return None
-        dims = self._dims(args)
         if self.divided is not None and self.divided.parts.pays(dims):
             return None
         if self._shared(dims) is not None:
