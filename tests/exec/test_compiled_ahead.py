@@ -113,7 +113,7 @@ def test_a_kernel_without_a_translation_stops_only_its_call(
 
 
 def test_each_kernel_is_told_at_its_first_call(begun: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
-    module = program(4)
+    module = program(4, calls=CALL.format(n=0, x="v3").replace("v0", "w"))
     Waiting(monkeypatch)
     machine = Machine(module, "main", [np.ones(4, F)], record=True)
     told: list[tuple[int, int]] = []
@@ -121,6 +121,8 @@ def test_each_kernel_is_told_at_its_first_call(begun: list[Text], monkeypatch: p
     for n in range(4):
         machine.step()
         assert told == [pair for k in range(1, n + 2) for pair in ((k, 4), (0, 0))]
+    machine.step()
+    assert len(told) == 8, "not again"
     assert len(begun) == 4
 
 
@@ -167,6 +169,7 @@ def test_a_child_compiles_by_threads_of_its_own(begun: list[Text]) -> None:
     answers = context.SimpleQueue()
     child = context.Process(target=_in_a_child, args=(module, answers))
     child.start()
-    child.join(60)
+    child.join(20)
+    child.kill()  # if it waits for ever
     assert child.exitcode == 0
     assert answers.get() == rxe.run(module, "main", [np.ones(4, F)]).tolist()

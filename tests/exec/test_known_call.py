@@ -263,3 +263,30 @@ def test_arguments_of_known_types_are_compared_once(monkeypatch: pytest.MonkeyPa
     assert len(compared) == 8
     assert run(2, 3) == (6,)
     assert run(0, 5) == (0,)
+
+
+def test_results_of_known_types_are_compared_with_the_lengths_of_each_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lengths = iter([2, 3, 2, 2, 2])
+    monkeypatch.setitem(packed._REGISTRY, "test.some", lambda: np.ones(next(lengths), F))
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    y = R.call_packed("test.some", sinfo_args=R.Tensor(ndim=1, dtype="float32"))
+    return y
+"""
+    program = rxe.parse(text)
+    for n in (2, 3, 2):
+        assert rxe.run(program, "main", [np.zeros(n, F)]).shape == (n,)
+    assert refused(program, np.zeros(3, F)) == refused(program, np.zeros(3, F))
+
+
+def test_tuples_of_other_lengths_are_no_results_of_a_known_call() -> None:
+    program = module("y = R.split(x, 2)\nreturn y", "x: R.Tensor((4,), 'float32')")
+    x = np.arange(4, dtype=F)
+    rxe.run(program, "main", [x])
+    (known,) = [at.known for at in plan(program["main"], "main").code if at.known is not None]
+    assert [part.tolist() for part in known.value([x])] == [[0, 1], [2, 3]]
+    assert known.value([x[:2]]) is None
+    assert known.value([x[:1, None]]) is None

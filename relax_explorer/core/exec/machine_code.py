@@ -8,12 +8,13 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache as once
 from hashlib import blake2b
 from pathlib import Path
 from threading import local
 from typing import Any
+from weakref import WeakSet
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -161,11 +162,14 @@ def _run(passes: llvm.ModulePassManager, module: llvm.ModuleRef, builder: llvm.P
         run(passes, module, builder)
 
 
+_COMING: WeakSet[Future[bytes]] = WeakSet()
+
+
 @once
 def _workers() -> ThreadPoolExecutor | None:
     """The threads that compile ahead. None if there is one processor only."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_workers.cache_clear)  # a child has no threads of its parent
+    if hasattr(os, "register_at_fork"):  # a child has no threads of its parent, but the locks that they held
+        os.register_at_fork(before=lambda: wait(list(_COMING)), after_in_child=_workers.cache_clear)
     count = min(os.cpu_count() or 1, _MOST_WORKERS)
     return ThreadPoolExecutor(count, "compile") if count > 1 else None
 
@@ -310,6 +314,7 @@ class Text:
         except Unsupported:
             return
         self.coming, self._workers = workers.submit(_signed, text), workers
+        _COMING.add(self.coming)
 
     @property
     def name(self) -> str:
