@@ -492,3 +492,17 @@ def test_a_killed_tensor_is_refused_in_each_run(parts: list[int]) -> None:
     for _ in range(4):
         assert refused(module, np.zeros(4, F))[0] == "RX0517"
     assert parts
+
+
+def test_reshaped_tensors_share_their_memory(parts: list[int]) -> None:
+    square = "w = R.reshape(a3, R.shape([2, 2]))\nv = R.reshape(w, R.shape([4]))\nq = R.reshape(x, R.shape([4, 1]))\n"
+    body = STORAGE.format(0, 192) + chain(4) + square + chain(3, "v", start=4) + "_ = cls.more(x, a3)\n"
+    module = low(body + "return (w, v, a6, q)")
+    x = np.arange(4, dtype=F)
+    for result in (rxe.run(module, "main", [x]), runs(module, x)):
+        assert result[0].tolist() == [[1, 2], [3, 4]], "overwritten later"
+        assert np.shares_memory(result[0], result[1])
+        assert np.shares_memory(result[3], x)
+    assert max(parts) == 20
+    wide = np.arange(8, dtype=F)[::2]
+    assert np.shares_memory(rxe.run(module, "main", [wide])[3], wide)

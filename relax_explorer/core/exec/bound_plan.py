@@ -129,14 +129,17 @@ def places(
     found: dict[Given, tuple[int, int] | None] = {}
     for given in arrays:
         array = given.of(registers)
+        if type(array) is not np.ndarray:
+            continue
         if not ((flags := array.flags).c_contiguous and flags.aligned):
             return None
         slot = owners.get(id(array.base))
-        found[given] = None if slot is None else (slot, _address(array) - _address(registers[slot].data))
+        found[given] = None if slot is None else (slot, address(array) - address(registers[slot].data))
     return found if len(owners) == len(storages) else None
 
 
-def _address(array: Value) -> int:
+def address(array: Value) -> int:
+    """Where the elements of an array begin."""
     return int(array.__array_interface__["data"][0])
 
 

@@ -18,6 +18,7 @@ from relax_explorer.core.exec.bound_plan import (
     Source,
     Tensor,
     Words,
+    address,
     is_builtin,
     places,
     type_in,
@@ -247,6 +248,8 @@ class Recorder:
 
     def _reshaped(self, at: Instruction, sources: list[Source], values: list[Value]) -> Source:
         source, array = sources[0], self.follow(at)
+        if address(array) != address(values[0]):
+            raise _Stop  # a copy
         if type(source) is Tensor:
             return Tensor(source.memory, source.offset, array.shape, array.dtype)
         if type(source) is Given and values[0].flags.c_contiguous:
@@ -280,8 +283,8 @@ class Recorder:
         if ready is None:
             raise _Stop
         function, passed = ready
-        address = getattr(function, "address", None)
-        if address is None or len(passed) > MOST:  # numba compiled it
+        code = getattr(function, "address", None)
+        if code is None or len(passed) > MOST:  # numba compiled it
             raise _Stop
         outside = False
         for param, source in zip(fn.params, sources, strict=True):
@@ -296,7 +299,7 @@ class Recorder:
             source if type(value) is np.ndarray else _word(number)
             for source, value, number in zip(sources, values, passed, strict=False)
         ]
-        self.rows.append((address, [*words, *map(_word, passed[len(words) :])]))
+        self.rows.append((code, [*words, *map(_word, passed[len(words) :])]))
 
     def _is_storage(self, memory: Given | Made) -> bool:
         return isinstance(memory, Made) or type(self.frame.registers[memory.slot]) is Storage
@@ -306,12 +309,12 @@ class Recorder:
     def bound(self) -> Bound | None:
         """The part as far as it was followed. None if two registers have one storage."""
         words, objects = self._words()
-        given = {item.memory if isinstance(item, Tensor) else item for item in objects}
+        ends = self._ends()
+        given = dict.fromkeys([*_memories(tuple(objects)), *_memories(tuple(ends.values()))])
         arrays = [item for item in given if isinstance(item, Given) and not self._is_storage(item)]
         found = places(arrays, self.types, self.frame.registers)
         if found is None:
             return None
-        ends = self._ends()
         starts, memory = self._inside(ends)
         inside = [
             (item, starts[item.memory.number], at)
@@ -341,8 +344,8 @@ class Recorder:
         """The words of all rows without addresses of arrays, and the places of these."""
         words = np.zeros(len(self.rows) * WIDTH, np.int64)
         objects: dict[Given | Tensor, list[int]] = {}
-        for number, (address, arguments) in enumerate(self.rows):
-            words[number * WIDTH : number * WIDTH + 2] = address, len(arguments)
+        for number, (function, arguments) in enumerate(self.rows):
+            words[number * WIDTH : number * WIDTH + 2] = function, len(arguments)
             for at, argument in enumerate(arguments, number * WIDTH + 2):
                 if isinstance(argument, int):
                     words[at] = argument
@@ -373,21 +376,21 @@ class Recorder:
 
     def _inside(self, ends: Mapping[int, Source]) -> tuple[dict[int, int], int]:
         """The storages that nobody sees after the part, with their places in memory that stays between runs; its size."""
-        seen = {memory.number for source in ends.values() for memory in _memories(source)}
+        seen = set(_memories(tuple(ends.values())))
         starts, end = {}, 0
         for number, size in enumerate(self.sizes):
-            if number not in seen and end + size <= MOST_KEPT:
+            if Made(number) not in seen and end + size <= MOST_KEPT:
                 starts[number] = end
                 end += -(-size // _ALIGNED) * _ALIGNED
         return starts, end
 
 
-def _memories(source: Source) -> list[Made]:
-    """The storages of the part in a source."""
+def _memories(source: Source) -> list[Given | Made]:
+    """The storages and arrays in a source."""
     if isinstance(source, tuple):
         return [memory for part in source for memory in _memories(part)]
     memory = source.memory if isinstance(source, Tensor) else source
-    return [memory] if isinstance(memory, Made) else []
+    return [memory] if isinstance(memory, (Given, Made)) else []
 
 
 def _field(source: Source, index: int) -> Source:
@@ -420,6 +423,7 @@ _Sourced = Callable[[Recorder, Instruction, list[Source], list[Value]], Source]
 _OPERATORS: dict[str, _Sourced] = {
     "relax.null_value": Recorder._fixed,
     "relax.shape_of": Recorder._fixed,
+    "relax.reshape": Recorder._reshaped,
     "relax.builtin.alloc_tensor": Recorder._alone,
     "relax.memory.alloc_storage": Recorder._storage,
     "relax.memory.alloc_tensor": Recorder._in_storage,
