@@ -495,14 +495,27 @@ def test_a_killed_tensor_is_refused_in_each_run(parts: list[int]) -> None:
 
 
 def test_reshaped_tensors_share_their_memory(parts: list[int]) -> None:
-    square = "w = R.reshape(a3, R.shape([2, 2]))\nv = R.reshape(w, R.shape([4]))\nq = R.reshape(x, R.shape([4, 1]))\n"
+    square = "w = R.reshape(a3, R.shape([2, 2]))\nv = R.reshape(w, R.shape([4]))\nq = R.reshape(y, R.shape([4, 1]))\n"
     body = STORAGE.format(0, 192) + chain(4) + square + chain(3, "v", start=4) + "_ = cls.more(x, a3)\n"
-    module = low(body + "return (w, v, a6, q)")
-    x = np.arange(4, dtype=F)
-    for result in (rxe.run(module, "main", [x]), runs(module, x)):
+    module = low(
+        body + "return (w, v, a6, q)", params='x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")'
+    )
+    x, y = np.arange(4, dtype=F), np.ones(4, F)
+    for result in (rxe.run(module, "main", [x, y]), runs(module, x, y)):
         assert result[0].tolist() == [[1, 2], [3, 4]], "overwritten later"
         assert np.shares_memory(result[0], result[1])
-        assert np.shares_memory(result[3], x)
+        assert np.shares_memory(result[3], y)
     assert max(parts) == 20
     wide = np.arange(8, dtype=F)[::2]
-    assert np.shares_memory(rxe.run(module, "main", [wide])[3], wide)
+    assert np.shares_memory(rxe.run(module, "main", [x, wide])[3], wide)
+
+
+def test_parts_end_before_their_tensors_take_too_much_memory(
+    parts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bound_recorder, "MOST_MEMORY", 80)
+    alone = 'a{0} = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0))\n'
+    body = "".join([alone.format(n) + CALL.format("more", f"a{n - 1}" if n else "x", n) for n in range(10)])
+    module = low(body + "return a9")
+    runs(module, np.zeros(4, F))
+    assert parts[-2:] == [10, 10]

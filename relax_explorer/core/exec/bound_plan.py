@@ -134,12 +134,11 @@ def places(
         if not ((flags := array.flags).c_contiguous and flags.aligned):
             return None
         slot = owners.get(id(array.base))
-        found[given] = None if slot is None else (slot, address(array) - address(registers[slot].data))
+        found[given] = None if slot is None else (slot, _address(array) - _address(registers[slot].data))
     return found if len(owners) == len(storages) else None
 
 
-def address(array: Value) -> int:
-    """Where the elements of an array begin."""
+def _address(array: Value) -> int:
     return int(array.__array_interface__["data"][0])
 
 
