@@ -90,7 +90,7 @@ class Needs:
     kernels: dict[str, PrimFunc]
     builtins: frozenset[str]
     lengths: Lengths
-    engine: str
+    engine: str  # a thread may have recorded it for another run
     factor: int  # of storages
 
     def hold(self, machine: Running, frame: Frame) -> bool:
