@@ -54,6 +54,20 @@ DOUBTFUL = (
 )
 
 
+class Mine(ops.Op, name="test.mine"):
+    """The operand."""
+
+    x: "Tensor" = ops.operand("the tensor")  # type: ignore[name-defined]  # noqa: F821, UP037
+
+    @staticmethod
+    def infer(at: Any, x: Any) -> Any:
+        return x
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        return x
+
+
 @pytest.fixture
 def rounds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A list that grows with each function that is normalized."""
@@ -71,6 +85,27 @@ def test_running_a_module_again_does_not_normalize_it_again(rounds: list[str]) -
     np.testing.assert_array_equal(relax_explorer.run(module, "main", [x]), first)
     relax_explorer.debug(module, "main", [x])
     assert len(rounds) == 1
+
+
+def test_running_a_module_with_a_warning_again_does_not_normalize_it_again(rounds: list[str]) -> None:
+    module, report = normalize_with(relax_explorer.parse(DOUBTFUL))
+    assert report.items
+    rounds.clear()
+    for _ in range(3):
+        relax_explorer.run(module, "main", [np.ones(4, "float32")])
+    assert len(rounds) == 1
+    assert normalize_with(module)[1].items  # the warnings stay
+
+
+def test_a_run_after_an_operator_was_registered_normalizes_again(rounds: list[str]) -> None:
+    module, x = relax_explorer.parse(TEXT), np.ones(4, "float32")
+    relax_explorer.run(module, "main", [x])
+    ops.register(Mine)
+    try:
+        relax_explorer.run(module, "main", [x])
+    finally:
+        ops.unregister("test.mine")
+    assert len(rounds) == 2
 
 
 def test_a_normal_module_is_looked_at_once(rounds: list[str]) -> None:

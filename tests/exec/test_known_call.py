@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import packed
+from relax_explorer.core.exec import events, packed
 from relax_explorer.core.exec.known_call import KnownKernel
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import plan
@@ -229,3 +229,64 @@ def test_an_operator_with_an_effect_is_evaluated_once_even_if_it_fails() -> None
     refused(program, -np.ones(2, F))
     assert Counts.seen == 4
     rxe.ops.unregister(Counts.name)
+
+
+SIGNATURE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(["m", 2]), t: R.Tuple(R.Tensor(("n",), "float32"), R.Prim("int64"))):
+        y = R.reshape(x, R.shape([m * n]))
+        return y
+"""
+
+
+def test_arguments_of_known_types_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+    match_all = events.match_all
+    monkeypatch.setattr(events, "match_all", lambda *args: (compared.append(args), match_all(*args))[1])
+    module = rxe.parse(SIGNATURE)
+
+    def run(n: int, m: int, second: int = 2, other: int = 0, whole: int = 7) -> tuple[int, ...]:
+        args = [np.ones((n, m), F), Shape((m, second)), (np.ones(n + other, F), whole)]
+        result: tuple[int, ...] = rxe.run(module, "main", args).shape
+        return result
+
+    for n, m in ((2, 3), (3, 2), (2, 3), (3, 2), (2, 3)):
+        assert run(n, m) == (6,)
+    assert len(compared) == 2
+    for _ in range(2):
+        for wrong in ({"second": 3}, {"other": 1}, {"whole": 1.5}):
+            with pytest.raises(rxe.Failure) as caught:
+                run(2, 3, **wrong)
+            assert caught.value.diagnostics[0].code.id == "RX0501"
+    assert len(compared) == 8
+    assert run(2, 3) == (6,)
+    assert run(0, 5) == (0,)
+
+
+def test_results_of_known_types_are_compared_with_the_lengths_of_each_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lengths = iter([2, 3, 2, 2, 2])
+    monkeypatch.setitem(packed._REGISTRY, "test.some", lambda: np.ones(next(lengths), F))
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    y = R.call_packed("test.some", sinfo_args=R.Tensor(ndim=1, dtype="float32"))
+    return y
+"""
+    program = rxe.parse(text)
+    for n in (2, 3, 2):
+        assert rxe.run(program, "main", [np.zeros(n, F)]).shape == (n,)
+    assert refused(program, np.zeros(3, F)) == refused(program, np.zeros(3, F))
+
+
+def test_tuples_of_other_lengths_are_no_results_of_a_known_call() -> None:
+    program = module("y = R.split(x, 2)\nreturn y", "x: R.Tensor((4,), 'float32')")
+    x = np.arange(4, dtype=F)
+    rxe.run(program, "main", [x])
+    (known,) = [at.known for at in plan(program["main"], "main").code if at.known is not None]
+    assert [part.tolist() for part in known.value([x])] == [[0, 1], [2, 3]]
+    assert known.value([x[:2]]) is None
+    assert known.value([x[:1, None]]) is None

@@ -88,11 +88,12 @@ VALUES = np.array([1, -2, np.nan, 4], F)
         ("a = R.add(x, y)\nt = ((x, a), a)\nu = t[0]\nb = R.exp(u[1])\nc = R.add(b, t[1])\nd = R.add(c, u[0])\nreturn (d, t)", 8),
         ("a = R.add(x, y)\nb = a\nc = R.add(b, a)\ns = R.sum(c)\nd = R.add(s, R.const(2.5))\nreturn (d, s)", 5),
         ("a = R.add(x, y)\nb = R.add(a, y)\nc = R.zeros(R.shape([n]), 'float32')\nd = R.add(c, b)\nreturn d", 5),
-        ("a = R.split(x, 2)\nb = R.add(x, y)\nc = R.add(b, y)\nd = R.add(c, c)\nf = R.exp(d)\nreturn (f, a[0])", 4),
+        ("a = R.split(x, 2)\nb = R.add(x, y)\nc = R.add(b, y)\nd = R.add(c, c)\nf = R.exp(d)\nreturn (f, a[0])", 5),
+        ("a = R.split(x, [1, 3])\nb = R.exp(a[1])\nt = (a, b)\nu = t[0]\nc = R.concat((u[2], b))\nd = R.add(c, c)\nreturn (d, u, a[0])", 9),
         ("a = R.reshape(x, R.shape([n, 1]))\nb = R.permute_dims(a)\nc = R.add(b, a)\nd = R.mean(c, axis=[0])\nreturn d", 4),
         ("a = R.add(x, x)\nb = R.add(a, y)\nc = R.add(b, y)\np = R.prim_value(n)\nd = R.add(c, c)\nreturn (d, p)", 5),
     ],
-    ids=["chain", "tuples", "tuples first", "rank 0", "shapes", "a call without one tensor", "views", "scalars"],
+    ids=["chain", "tuples", "tuples first", "rank 0", "shapes", "a call of two tensors", "a call of three tensors", "views", "scalars"],
 )  # fmt: skip
 def test_a_trace_gives_the_values_of_its_calls(body: str, instructions: int, lengths: list[int]) -> None:
     module = program(body)
@@ -389,3 +390,15 @@ def test_a_program_that_is_only_parsed_runs_again() -> None:
     for _ in range(3):
         result = Machine(module, next(iter(module.relax_functions)), given).run()
         np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_tensors_of_a_call_are_new_in_each_run() -> None:
+    module = program(
+        "a = R.split(x, 2)\nb = R.exp(a[0])\nc = R.add(b, b)\nd = R.add(c, c)\nreturn (a, d)", VECTORS
+    )
+    x = np.arange(4, dtype=F)
+    results = [rxe.run(module, "main", [x, x])[0] for _ in range(4)]
+    x[:] = 9
+    for one, two in results:
+        assert (one.tolist(), two.tolist()) == ([0, 1], [2, 3])
+        one[:] = two[:] = 7

@@ -67,7 +67,8 @@ def normalize_with(
 
 # Modules that normalizing left unchanged without a diagnostic, with the settings of those runs.
 _IN_NORMAL_FORM: WeakKeyDictionary[IRModule, set[tuple[bool, str, int]]] = WeakKeyDictionary()
-_NORMAL_FORMS: WeakKeyDictionary[IRModule, IRModule] = WeakKeyDictionary()
+# The normal form of each module, with the settings of that run; None is the module itself.
+_NORMAL_FORMS: WeakKeyDictionary[IRModule, tuple[tuple[str, int], IRModule | None]] = WeakKeyDictionary()
 
 
 def normalize_again(module: IRModule, before: IRModule) -> IRModule:
@@ -97,12 +98,12 @@ _WITH_BODY: WeakValueDictionary[int, e.Function] = WeakValueDictionary()  # thos
 
 def normal_form_of(module: IRModule) -> IRModule:
     """`normalize` with a cache: the result lives as long as the module."""
-    normal = _NORMAL_FORMS.get(module)
-    if normal is None:
+    settings = prover_in_use(), edition()
+    known = _NORMAL_FORMS.get(module)
+    if known is None or known[0] != settings:
         normal = normalize(module)
-        if normal is not module:
-            _NORMAL_FORMS[module] = normal
-    return normal
+        known = _NORMAL_FORMS[module] = settings, None if normal is module else normal
+    return module if known[1] is None else known[1]
 
 
 def normal_form_to_run(module: IRModule) -> IRModule:

@@ -21,13 +21,13 @@ from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
 from relax_explorer.core.exec.loop_fusion import forwarded, fused
 from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
-from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_text, parameters
+from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, Text, compiled_text, parameters
 from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE, limits
+from relax_explorer.core.ir.dtype import HANDLE, has_type, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.ops.kit.ndarrays import in_blocks
 from relax_explorer.core.tir.independent import Iterations
@@ -121,6 +121,7 @@ class Code:
         self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
         self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
+        self.stopping: dict[str, bool] = {}  # of texts
         self.compiling = 0.0  # seconds so far
         trusting = translate(fused(fn))
         self.is_fused = fused(fn) is not fn and not _may_stop(trusting)
@@ -136,12 +137,30 @@ class Code:
         """True if numba compiles it: it was asked to, or LLVM has no translation."""
         return any(text.numba is not None for text in self.texts.values())
 
+    def stops(self, function: object) -> bool:
+        """True if this compiled text may stop, beside the interrupt."""
+        name = next((name for name, text in self.texts.items() if text.native is function), None)
+        if name is None:
+            return True
+        if name not in self.stopping:
+            parts = loop_ir.parts(self.texts[name].routine)
+            self.stopping[name] = any(_stops(part) and not isinstance(part, loop_ir.Poll) for part in parts)
+        return self.stopping[name]
+
     def loops(self, fn: PrimFunc) -> PrimFunc:
         """The PrimFunc whose loops run where its facts hold."""
         return fused(fn) if self.is_fused else fn
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
+        text = self.text(fn, name)
+        before = text.compiling
+        found = text.function(values)
+        self.compiling += text.compiling - before
+        return found
+
+    def text(self, fn: PrimFunc, name: str) -> Text:
+        """A text by its name."""
         text = self.texts.get(name)
         if text is None:
             loops = fn if name in (CHECKED, IN_ORDER) else self.loops(fn)
@@ -157,10 +176,7 @@ class Code:
             text = self.texts[name] = compiled_text(
                 translation.routine, self.cache, params, name != IN_ORDER, self.by_numba
             )
-        before = text.compiling
-        found = text.function(values)
-        self.compiling += text.compiling - before
-        return found
+        return text
 
 
 class Divided:
@@ -222,18 +238,20 @@ class Kernel:
 
     def passed(self, args: Sequence[Value]) -> list[Any]:
         """What a text takes for these arguments: arrays and numbers, then the lengths."""
-        dims = self._dims(args)
+        return self._passed(args, self._dims(args))
+
+    def _passed(self, args: Sequence[Value], dims: Mapping[p.PrimVar, int]) -> list[Any]:
         values = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         return [*values, *[int(dims[var]) for var in self.variables.shapes]]
 
     def prepared(self, args: Sequence[Value], inputs: int) -> tuple[Any, list[Any]] | None:
         """The compiled text and its arguments. None if an array must be converted, or if one of the `inputs` is written."""
-        values = self.passed(args)
+        dims = self._dims(args)
+        values = self._passed(args, dims)
         arrays = [(arg, value) for arg, value in zip(args, values, strict=False) if type(arg) is np.ndarray]
         written = any(param in self.variables.written for param in self.fn.params[:inputs])
         if self.code is None or written or any(arg is not value for arg, value in arrays):
             return None
-        dims = self._dims(args)
         if self.divided is not None and self.divided.parts.pays(dims):
             return None
         if self._shared(dims) is not None:
@@ -243,6 +261,10 @@ class Kernel:
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
         note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
         return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
+
+    def may_stop(self, function: object) -> bool:
+        """True if a compiled text may stop, beside the interrupt."""
+        return self.code is None or self.code.stops(function)
 
     def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""
@@ -319,6 +341,17 @@ class Kernel:
         if self.told is not None:
             self.told(False)
         return function
+
+    def begin(self) -> Text | None:
+        """Let a thread compile the text that calls will most likely need. None if that can't be told, or there is no text."""
+        if self.code is None or (
+            self.divided is not None and (self.variables.lengths or self.divided.parts.pays({}))
+        ):
+            return None
+        shared = None if self.variables.lengths else self._shared({})
+        text = self.code.text(self.fn, TRUSTING if shared is None else PART)
+        text.begin()
+        return text
 
     def _call(self, function: Callable[..., Value], values: Sequence[Value], interrupt: Interrupt) -> Value:
         note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
@@ -415,7 +448,7 @@ class Kernel:
             raise self._fail(
                 codes.WRONG_INPUT, f"buffer {param.name} needs an array, this is a {type(arg).__name__}"
             )
-        if arg.dtype.name != param.dtype.name:
+        if not has_type(arg.dtype, param.dtype):
             raise self._fail(
                 codes.WRONG_INPUT, f"buffer {param.name} is {param.dtype}, the array {arg.dtype.name}"
             )

@@ -67,6 +67,7 @@ class Frame:
         "function",
         "has_ended",
         "into",
+        "is_bound",
         "made_by",
         "name",
         "outer",
@@ -82,6 +83,7 @@ class Frame:
         self.registers = list(self.plan.registers)
         self.pc = 0
         self.has_ended = False  # True if a value was killed here
+        self.is_bound: bool | None = None  # True if it may run bound parts; None at its start
         self.into: tuple[Frame, int] | None = None  # where the result goes
         self.made_by: e.Binding | None = None  # the caller's binding
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache as once
 from pathlib import Path
 from threading import Timer
@@ -13,7 +13,7 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec import kernel_cache
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernel_cache import refusal
@@ -23,13 +23,14 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.element_loops import Loop
 from relax_explorer.core.ops.kit.ndarrays import empty
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
-    from relax_explorer.core.exec.compiled_kernel import Code, Divided, Variables
+    from relax_explorer.core.exec.compiled_kernel import Code, Divided, Kernel, Variables
     from relax_explorer.core.exec.machine_code import Numba
 
 
@@ -86,6 +87,16 @@ def called_kernels(module: IRModule) -> int:
     return len(kernels & names) or len(kernels)
 
 
+def _called(module: IRModule) -> Iterator[PrimFunc]:
+    """The PrimFuncs that bindings call, in the order of the text."""
+    calls = [binding.value for fn in module.relax_functions.values() for binding in bindings(fn)]
+    for call in calls:
+        for callee in (call.op, *call.args[:1]) if type(call) is e.Call else ():
+            kernel = module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
+            if type(kernel) is PrimFunc:
+                yield kernel
+
+
 class Kernels:
     """Compiles PrimFuncs on demand. `cache` is a directory that keeps them between processes.
 
@@ -108,6 +119,8 @@ class Kernels:
         self.owned: dict[int, PrimFunc] = {}  # what computed calls of operators, by the identity of the call
         self.told: Callable[[int, int], None] | None = None
         self.module: IRModule | None = None
+        self._next: Iterator[PrimFunc] | None = None  # those to compile ahead
+        self._new: set[int] = set()  # PrimFuncs whose first call `told` did not hear of
         self._number = 0  # of the last kernel that `told` heard of
         self.compiling = 0.0  # seconds so far
         self.checking = 0.0  # seconds so far in which lengths of operands were compared
@@ -115,20 +128,47 @@ class Kernels:
     def get(self, fn: PrimFunc) -> Value:
         """The kernel of a PrimFunc."""
         start = time.perf_counter()
-        from relax_explorer.core.exec.compiled_kernel import Kernel, compile_prim_func, uncompiled
+        from relax_explorer.core.exec.compiled_kernel import Kernel, uncompiled
 
         if self.engine == REFERENCE:
             return uncompiled(fn)
         parts = self._compiled.get(id(fn))
         if parts is not None:
-            return Kernel(fn, *parts)
-        self._trust_cache()
-        kernel = compile_prim_func(fn, self.cache, self.engine == NUMBA)
-        self.compiling += time.perf_counter() - start
-        self._compiled.add(fn, (kernel.code, kernel.variables, kernel.divided))
-        if self.told is not None:
+            kernel = Kernel(fn, *parts)
+        else:
+            self._trust_cache()
+            kernel = self._add(fn)
+            self._begin(kernel)
+            self.compiling += time.perf_counter() - start
+        if self._new and id(fn) in self._new:
+            self._new.discard(id(fn))
             kernel.told = self._tell
         return kernel
+
+    def _add(self, fn: PrimFunc) -> Kernel:
+        from relax_explorer.core.exec.compiled_kernel import compile_prim_func
+
+        kernel = compile_prim_func(fn, self.cache, self.engine == NUMBA)
+        self._compiled.add(fn, (kernel.code, kernel.variables, kernel.divided))
+        if self.told is not None:
+            self._new.add(id(fn))
+        return kernel
+
+    def _begin(self, kernel: Kernel) -> None:
+        """Begin to compile a kernel on a thread, and meanwhile those that the module calls next."""
+        if self.engine != LLVM or self.module is None:
+            return
+        if self._next is None:
+            self._next = _called(self.module)
+        text = kernel.begin()
+        while text is not None and text.coming is not None and not text.coming.done():
+            fn = next((fn for fn in self._next if id(fn) not in self._compiled), None)
+            if fn is None or (self.interrupt is not None and self.interrupt.is_cancelled):
+                return
+            try:
+                self._add(fn).begin()
+            except Failure:
+                continue  # its call says so
 
     def compiler(self, fn: PrimFunc) -> str:
         """What runs a PrimFunc: LLVM or numba, whichever compiled it, or REFERENCE."""

@@ -78,6 +78,23 @@ class KnownOperator(Known):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KnownTuple(Known):
+    """A call of an operator with a tuple of arrays as its result."""
+
+    types: tuple[Type, ...]
+    function: Callable[..., Any]
+    shares: bool  # True if the result may share memory with an operand
+
+    def value(self, args: Sequence[Value]) -> Value:
+        """The result. None if the call needs its checks: they say why, or its lengths depend on elements."""
+        try:
+            value = self.function(*args)
+        except ERRORS:
+            return None
+        return value if _array_types(value) == self.types else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class KnownKernel(Known):
     """A call_tir, and what the compiled code gets."""
 
@@ -121,7 +138,7 @@ class Step:
 
     at: Instruction
     rule: Rule | None = None
-    known: KnownKernel | KnownOperator | None = None
+    known: KnownKernel | KnownOperator | KnownTuple | None = None
     ufunc: np.ufunc | None = None  # of an operator that gives no value of another type
     operands: Callable[[list[Value]], Sequence[Value]] = list
 
@@ -136,11 +153,11 @@ class Step:
                 value = self.ufunc(*self.operands(registers))
             except ERRORS:
                 return False
-        elif type(known) is KnownOperator:
-            value = known.value(self.operands(registers))
-        else:
-            assert type(known) is KnownKernel
+        elif type(known) is KnownKernel:
             value = known.value(registers[at.args[1]], machine.interrupt)
+        else:
+            assert isinstance(known, (KnownOperator, KnownTuple))
+            value = known.value(self.operands(registers))
         if value is None:
             return False
         registers[at.target] = value
@@ -155,7 +172,7 @@ def kernel_arguments(args: Sequence[Value]) -> list[Any]:
 def operator_again(at: Instruction, args: Sequence[Value], dims: Lengths) -> Value:
     """The result of an operator that needs no checks. None if it needs them; then nothing was done."""
     known = at.known
-    if type(known) is not KnownOperator or not known.fits(types_of(args), dims):
+    if type(known) not in (KnownOperator, KnownTuple) or not known.fits(types_of(args), dims):
         return None
     with np.errstate(all="ignore"):
         return known.value(args)
@@ -183,7 +200,8 @@ def remember_operator(
     value: Value,
 ) -> None:
     """Remember a call that passed its checks, if later ones can be recognised by the types of their operands."""
-    if type(value) is not np.ndarray or op.overwritten():
+    types = _array_types(value if type(value) is tuple else (value,))
+    if not types or op.overwritten():
         return  # a call that is evaluated again after a failure must have no effect
     operands = types_of(args)
     infos = [info for info in (at.node.struct_info, *[arg.struct_info for arg in at.node.args]) if info]
@@ -194,15 +212,19 @@ def remember_operator(
     absent = () if op.variadic else (None,) * (len(op.operands) - len(args))
     if absent or at.node.attrs:
         function = partial(_with, computes, absent, dict(at.node.attrs))
-    at.known = KnownOperator(
-        operands,
-        dims,
-        tuple(map(frame.dims.get, dims)),
-        (value.shape, value.dtype),
-        function,
-        bool(op.shares),
-        value.ndim > 0 and value.size >= LARGE and not is_own,
-    )
+    known = operands, dims, tuple(map(frame.dims.get, dims))
+    if type(value) is tuple:
+        at.known = KnownTuple(*known, types, function, bool(op.shares))
+    else:
+        is_large = value.ndim > 0 and value.size >= LARGE and not is_own
+        at.known = KnownOperator(*known, types[0], function, bool(op.shares), is_large)
+
+
+def _array_types(values: Value) -> tuple[Type, ...]:
+    """The types of a tuple of arrays; empty for another value."""
+    if type(values) is not tuple or any([type(item) is not np.ndarray for item in values]):
+        return ()
+    return tuple([(item.shape, item.dtype) for item in values])
 
 
 def _with(

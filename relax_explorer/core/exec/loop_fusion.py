@@ -171,6 +171,48 @@ def _is_plain(body: t.Stmt) -> bool:
     )
 
 
+class _Group:
+    """Nests that can share their outermost loop."""
+
+    def __init__(self, nests: Sequence[_Nest] = ()) -> None:
+        self.nests: list[_Nest] = []
+        self.written: set[Buffer] = set()
+        self.places: dict[
+            Buffer, set[int | None]
+        ] = {}  # dimensions that the loop goes along; None where it leaves its slice
+        for nest in nests:
+            taken = self.takes(nest)
+            assert taken
+
+    @property
+    def slices(self) -> dict[Buffer, int]:
+        """The dimension of each written buffer that the common loop goes along."""
+        return {
+            buffer: place for buffer in self.written for place in self.places[buffer] if place is not None
+        }
+
+    def takes(self, nest: _Nest | None) -> bool:
+        """Add a nest, if it can share the loop of the others: no access of a written buffer leaves its slice."""
+        if nest is None or nest.goes_along:
+            return False
+        first = (self.nests or [nest])[0].node
+        if not same_length(nest.node.extent, first.extent) or nest.node.var.dtype is not first.var.dtype:
+            return False
+        places = {buffer: set(self.places.get(buffer, ())) for buffer, _, _ in nest.accesses}
+        for buffer, indices, _ in nest.accesses:
+            places[buffer].add(nest.slice_of(indices))
+        if any(
+            len(found) > 1 or None in found
+            for buffer, found in places.items()
+            if buffer in self.written or buffer in nest.written
+        ):
+            return False
+        self.nests.append(nest)
+        self.written |= nest.written
+        self.places |= places
+        return True
+
+
 class _Fusion:
     """Fuses sequences. The buffers of `dropped` are replaced by ones with fewer dimensions, inside the loops."""
 
@@ -184,13 +226,11 @@ class _Fusion:
         used = [buffers(node) for node in nodes]
         start = 0
         while start < len(nodes):
-            end = start + 1
-            group = [nests[start]]
-            while end < len(nodes) and self._fits([*group, nests[end]]):
-                group.append(nests[end])
-                end += 1
+            group = _Group()
+            end = next((n for n in range(start, len(nodes)) if not group.takes(nests[n])), len(nodes))
+            end = max(end, start + 1)
             others = set(elsewhere).union(*used[:start], *used[end:])
-            whole = [nest for nest in group if nest is not None]
+            whole = group.nests
             while len(whole) > 1 and self._remaining(whole, others):
                 end -= 1
                 whole.pop()
@@ -199,31 +239,6 @@ class _Fusion:
             start = end
         return made
 
-    def _fits(self, group: Sequence[_Nest | None]) -> bool:
-        """True if these nests can share their outermost loop."""
-        nests = [nest for nest in group if nest is not None]
-        if len(nests) < len(group) or any(nest.goes_along for nest in nests):
-            return False
-        first = nests[0].node
-        if not all(
-            same_length(nest.node.extent, first.extent) and nest.node.var.dtype is first.var.dtype
-            for nest in nests
-        ):
-            return False
-        return self._slices(nests) is not None
-
-    def _slices(self, nests: Sequence[_Nest]) -> dict[Buffer, int] | None:
-        """The dimension of each written buffer that the common loop goes along. None if an access leaves its slice."""
-        written = set().union(*[nest.written for nest in nests])
-        found: dict[Buffer, int] = {}
-        for nest in nests:
-            for buffer, indices, _ in nest.accesses:
-                if buffer in written:
-                    place = nest.slice_of(indices)
-                    if place is None or found.setdefault(buffer, place) != place:
-                        return None
-        return found
-
     def _remaining(self, nests: Sequence[_Nest], others: Collection[Buffer]) -> bool:
         """True if a buffer of the kernel would keep its whole size, so that nothing is gained."""
         written = set().union(*[nest.written for nest in nests])
@@ -231,8 +246,7 @@ class _Fusion:
 
     def _joined(self, nests: Sequence[_Nest], others: Collection[Buffer]) -> t.Stmt:
         """The nests in one loop."""
-        slices = self._slices(nests)
-        assert slices is not None  # `_fits` looked
+        slices = _Group(nests).slices
         loop = nests[0].node
         var = p.PrimVar(loop.var.name, loop.var.dtype)
         inner = [nest.inside(var) for nest in nests]

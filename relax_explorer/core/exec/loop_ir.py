@@ -270,7 +270,10 @@ def nested(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 def parts(node: object) -> Iterator[object]:
     """A statement or an expression with everything inside."""
-    yield node
-    for value in [getattr(node, name) for name in getattr(node, "__slots__", ())]:
-        for part in value if isinstance(value, tuple) else (value,):
-            yield from parts(part)
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        yield part
+        for name in reversed(getattr(part, "__slots__", ())):
+            value = getattr(part, name)
+            stack.extend(reversed(value) if type(value) is tuple else (value,))

@@ -17,6 +17,7 @@ from relax_explorer.core.check.effects import effects
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
+from relax_explorer.core.exec.bound_recorder import run_bound
 from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.events import (
     CHECKED,
@@ -300,7 +301,8 @@ class Machine:
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
-        traces = self.fused and not (self.is_mutable or self.check_annotations)
+        straight = run_bound if self.is_mutable else run_trace
+        fused = self.fused and not self.check_annotations
         while self.frames:
             frame = self.frames[-1]
             code = frame.plan.code
@@ -308,7 +310,8 @@ class Machine:
                 if self.interrupt.is_cancelled:
                     self.interrupt.check()
                 instruction = code[frame.pc]
-                if instruction.known is not None and traces and run_trace(self, frame, _RULES):
+                may_be = fused and (self.is_mutable or instruction.known is not None)
+                if may_be and straight(self, frame, _RULES):
                     continue
                 frame.pc += 1
                 if frame.has_ended:

@@ -8,10 +8,13 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache as once
 from hashlib import blake2b
 from pathlib import Path
+from threading import local
 from typing import Any
+from weakref import WeakSet
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -60,6 +63,7 @@ def settle() -> None:
 
 _DIGEST = 16
 _SHARING = 128  # functions of one engine
+_MOST_WORKERS = 8
 _ERRORS: dict[int, type[Exception]] = {
     OUTSIDE: IndexError,
     DIVISION: ZeroDivisionError,
@@ -94,7 +98,13 @@ def versions() -> str:
     return " ".join([llvmlite.__version__, llvm.get_process_triple(), *processor()])
 
 
-_made_for = once(target)
+_TARGETS = local()  # LLVM keeps facts in a target while it compiles, so each thread has its own
+
+
+def _made_for() -> Any:
+    if not hasattr(_TARGETS, "target"):
+        _TARGETS.target = target()
+    return _TARGETS.target
 
 
 @once
@@ -113,26 +123,55 @@ def is_possible() -> bool:
 
 def object_code(routine: Routine, params: Sequence[Param], apart: bool, name: str) -> bytes:
     """The machine code of a kernel as a function of this name, behind a digest of it. Raises Unsupported."""
+    return _signed(_assembly(routine, params, apart, name))
+
+
+def _assembly(routine: Routine, params: Sequence[Param], apart: bool, name: str) -> str:
     if not is_possible():
         raise Unsupported("this process")
-    code = machine_code(str(llvm_module(routine, params, apart, name)))
+    return str(llvm_module(routine, params, apart, name))
+
+
+def _signed(text: str) -> bytes:
+    code = machine_code(text)
     return blake2b(code, digest_size=_DIGEST).digest() + code
 
 
 def machine_code(text: str) -> bytes:
     """The optimized machine code of LLVM IR, as an object file."""
     made_for = _made_for()
-    module = llvm.parse_assembly(text)
+    module = llvm.parse_assembly(text, llvm.create_context())
     module.triple, module.data_layout = made_for.triple, str(made_for.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization, options.loop_unrolling = (
         True,
         False,
     )  # unrolling took half of the time, for little
-    passes = llvm.create_pass_builder(made_for, options)
-    passes.getModulePassManager().run(module, passes)
+    builder = llvm.create_pass_builder(made_for, options)
+    _run(builder.getModulePassManager(), module, builder)
     code: bytes = made_for.emit_object(module)
     return code
+
+
+def _run(passes: llvm.ModulePassManager, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
+    """Run the passes. llvmlite lets one thread at a time into LLVM, which a module in a context of its own does not need."""
+    run = getattr(llvm.ffi.lib.LLVMPY_RunNewModulePassManager, "_cfn", None)
+    if run is None:
+        passes.run(module, builder)
+    else:
+        run(passes, module, builder)
+
+
+_COMING: WeakSet[Future[bytes]] = WeakSet()
+
+
+@once
+def _workers() -> ThreadPoolExecutor | None:
+    """The threads that compile ahead. None if there is one processor only."""
+    if hasattr(os, "register_at_fork"):  # a child has no threads of its parent, but the locks that they held
+        os.register_at_fork(before=lambda: wait(list(_COMING)), after_in_child=_workers.cache_clear)
+    count = min(os.cpu_count() or 1, _MOST_WORKERS)
+    return ThreadPoolExecutor(count, "compile") if count > 1 else None
 
 
 def is_whole(code: bytes) -> bool:
@@ -260,6 +299,27 @@ class Text:
         self.native: Callable[..., None] | None = None
         self.numba = Numba(source, key, cache) if by_numba else None
         self.compiling = 0.0  # seconds so far
+        self.coming: Future[bytes] | None = None  # the machine code that one of these threads makes
+        self._workers: ThreadPoolExecutor | None = None
+
+    def begin(self) -> None:
+        """Let a thread make the machine code, unless there is some, or LLVM can't."""
+        workers = _workers()
+        if workers is None or self.coming is not None or self.native is not None or self.numba is not None:
+            return
+        if self.cache is not None and kernel_cache.machine_code(self.cache, self.key) is not None:
+            return
+        try:
+            text = _assembly(self.routine, self.params, self.apart, self.name)
+        except Unsupported:
+            return
+        self.coming, self._workers = workers.submit(_signed, text), workers
+        _COMING.add(self.coming)
+
+    @property
+    def name(self) -> str:
+        """The name of the function in the machine code."""
+        return f"kernel_{self.key:016x}"
 
     def function(self, values: Sequence[Value]) -> Value:
         """The text compiled for the types of these values."""
@@ -278,13 +338,16 @@ class Text:
             self.compiling += time.perf_counter() - start
 
     def _by_llvm(self) -> Callable[..., None]:
-        name = f"kernel_{self.key:016x}"
         code = None if self.cache is None else kernel_cache.machine_code(self.cache, self.key)
         if code is None or not is_whole(code):
-            code = object_code(self.routine, self.params, self.apart, name)
+            if self.coming is not None and (self.coming.done() or self._workers is _workers()):
+                code = self.coming.result()
+            else:
+                code = object_code(self.routine, self.params, self.apart, self.name)
             if self.cache is not None:
                 self.cache = self.cache if kernel_cache.keep(self.cache, self.key, code) else None
-        return loaded(code, self.params, name)
+        self.coming = None
+        return loaded(code, self.params, self.name)
 
 
 class Numba:

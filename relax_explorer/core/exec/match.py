@@ -31,7 +31,7 @@ from relax_explorer.core.exec.values import (
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import INT64, has_type
 from relax_explorer.core.ir.walk import info_holders, substitute_info
 
 Path = tuple[int, ...]
@@ -140,7 +140,7 @@ class _Matching:
     def tensor(self, value: Value, info: s.TensorStructInfo, path: Path) -> None:
         if not isinstance(value, np.ndarray):
             raise Mismatch(path, f"expected a tensor, got {describe(value)}")
-        if info.dtype is not None and value.dtype.name != info.dtype.name:
+        if info.dtype is not None and not has_type(value.dtype, info.dtype):
             raise Mismatch(path, f"dtype {value.dtype.name}, expected {info.dtype}")
         if info.ndim not in (-1, value.ndim):
             raise Mismatch(path, f"rank {value.ndim}, expected {info.ndim}")

@@ -58,9 +58,16 @@ class Plan:
     params: tuple[int, ...] = ()
     captured: tuple[tuple[e.Var, int], ...] = ()
     result: int = -1
+    bound: dict[int, Any] = field(
+        default_factory=dict
+    )  # parts by their first instruction (`bound_plan`); None: there is none
+    bound_for: tuple[Any, ...] | None = (
+        None  # lengths, engine and factor of storages of the latest run, which had them
+    )
     _places: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
     _written: list[int] = field(default_factory=list)
+    _reads: dict[int, int] = field(default_factory=dict)
 
     def bound_before(self, pc: int) -> int:
         """How many of the variables, in the order of `slots`, may have a value before an instruction: none behind them is bound yet."""
@@ -77,6 +84,14 @@ class Plan:
         if len(self._written) != len(self.code):
             self._written = list(accumulate([at.target + 1 for at in self.code], max))
         return self._written[pc - 1] if pc else 0
+
+    @property
+    def last_reads(self) -> dict[int, int]:
+        """The position of the last instruction that reads each register. All jumps go forward, so program order decides."""
+        if not self._reads:
+            for number, at in enumerate(self.code):
+                self._reads.update(dict.fromkeys(at.args, number))
+        return self._reads
 
     @property
     def places(self) -> dict[int, tuple[int, ...]]:
@@ -256,16 +271,11 @@ class _Planner:
 
 
 def _mark_dead(compiled: Plan) -> None:
-    """Mark at each instruction the registers without later reads. All jumps go forward, so program order decides."""
-    fixed = len(compiled.registers)
+    """Mark at each instruction the registers without later reads."""
     keep = {compiled.result, *compiled.params}
-    last: dict[int, Instruction] = {}
-    for instruction in compiled.code:
-        for register in instruction.args:
-            last[register] = instruction
-    initial = {number for number in range(fixed) if compiled.registers[number] is not None}
-    for register, instruction in last.items():
-        if register not in keep and register not in initial:
+    for register, number in compiled.last_reads.items():
+        if register not in keep and compiled.registers[register] is None:
+            instruction = compiled.code[number]
             instruction.dead = (*instruction.dead, register)
 
 

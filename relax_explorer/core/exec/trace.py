@@ -19,7 +19,7 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.known_call import Known, KnownKernel, KnownOperator, Rule, Step
+from relax_explorer.core.exec.known_call import Known, KnownKernel, KnownOperator, KnownTuple, Rule, Step
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.trace_blocks import blocks
@@ -214,6 +214,9 @@ class _Builder:
             results = tuple([item for type_ in known.types for item in type_])
             self.inside[at.target] = (results,) if known.is_tuple else results
             return Step(at, known=known)
+        if type(known) is KnownTuple:
+            self.inside[at.target] = (tuple([item for type_ in known.types for item in type_]),)
+            return Step(at, known=known, operands=_reader(at.args))
         assert type(known) is KnownOperator
         self.inside[at.target] = known.type
         ufunc = known.ufunc if known.type[0] and not known.is_large else None  # of rank 0, it makes a scalar

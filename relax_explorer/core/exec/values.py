@@ -239,6 +239,8 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     An integer or bool dtype takes the numbers that it has, however they are written (2.0 is 2, True is 1), and no others; a float
     dtype rounds to its next number. Raises Failure for a number that the dtype does not have.
     """
+    if type(value) is np.ndarray:
+        return value
     if value is None:
         return NULL
     if isinstance(info, s.PrimStructInfo) and info.dtype is not None and type(value) in (int, float):

@@ -161,6 +161,12 @@ def from_numpy(array_dtype: np.dtype[Any]) -> DType:
     return known
 
 
+def has_type(array_dtype: np.dtype[Any], element: DType) -> bool:
+    """True if a numpy dtype, in any byte order, has the elements of this type."""
+    known = _OF_NUMPY.get(array_dtype)
+    return known is element or (known is None and bool(array_dtype.name == element.name))
+
+
 BOOL, INT8, INT16, INT32, INT64 = (dtype(n) for n in ("bool", "int8", "int16", "int32", "int64"))
 UINT8, UINT16, UINT32, UINT64 = (dtype(n) for n in ("uint8", "uint16", "uint32", "uint64"))
 FLOAT16, FLOAT32, FLOAT64, BFLOAT16 = (dtype(n) for n in ("float16", "float32", "float64", "bfloat16"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -256,9 +257,8 @@ class Split(Op, name="relax.split"):
         """The parts that inference derived; a single part is the tensor itself."""
         if indices_or_sections in (1, ()):
             return x
-        spans = _spans(p.IntImm(x.shape[axis]), indices_or_sections)
-        numbers = [(start.value, size.value) for start, size in spans]  # type: ignore[attr-defined]  # literals stay literals
-        return tuple([np.ascontiguousarray(np.take(x, range(a, a + n), axis)) for a, n in numbers])
+        before = (slice(None),) * (axis % x.ndim)
+        return tuple([x[(*before, part)].copy() for part in _parts(x.shape[axis], indices_or_sections)])
 
     @staticmethod
     def legalize(te: Te, x: Tensor, indices_or_sections: int | Ints, axis: int) -> list[Tensor]:
@@ -276,6 +276,13 @@ class Split(Op, name="relax.split"):
             )
 
         return [part(start, size, "") for start, size in _spans(x.shape[place], indices_or_sections)]
+
+
+@lru_cache(256)
+def _parts(length: int, cuts: int | Ints) -> tuple[slice, ...]:
+    """The places of each part of a known length."""
+    spans = [(start.value, size.value) for start, size in _spans(p.IntImm(length), cuts)]  # type: ignore[attr-defined]  # literals stay literals
+    return tuple([slice(start, start + size) for start, size in spans])
 
 
 def _spans(length: p.PrimExpr, cuts: int | Ints) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
