@@ -25,11 +25,12 @@ from relax_explorer.core.session.compare import (
     Comparison,
     Side,
     Told,
-    compare,
+    Trial,
     links_between,
     mapped,
     side_of,
     untold,
+    verdict_of,
 )
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
 from relax_explorer.core.session.recording import Recording
@@ -38,7 +39,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import AgainstFirst
-from relax_explorer.core.session.verdict import Judgement
+from relax_explorer.core.session.verdict import Judgement, Verdict
 
 # -- predicates ------------------------------------------------------------------------------------------------------
 # Tests of one stage of a build. Each returns the reason why it fails, or an empty text; it can be sent to another
@@ -308,19 +309,17 @@ def _right(snapshots: Sequence[Snapshot]) -> list[Stage]:
 def _wrong_binding(
     build: Build, test: SameOutput, before: Stage, bad: Stage, interrupt: Interrupt | None
 ) -> Comparison:
-    """The comparison of the last good stage with the first bad one, on the samples of the test."""
+    """The comparison of the last good stage with the first bad one, on the samples of the test up to the first that differs."""
     links = links_between(build.snapshots, before.number, bad.number) if build.snapshots else ()
-    result = compare(
-        before,
-        bad,
-        test.function,
-        test.chosen,
-        test.tolerance,
-        links=links,
-        cache=test.cache,
-        interrupt=interrupt,
-    )
-    return replace(result, a=build.title(before), b=build.title(bad))
+    verdicts: list[Verdict] = []
+    for sample in test.chosen:
+        trial = Trial(
+            before, bad, test.function, sample, test.tolerance, links, test.cache, interrupt=interrupt
+        )
+        verdicts.append(verdict_of(trial))
+        if not verdicts[-1].equal:
+            break
+    return Comparison(build.title(before), build.title(bad), test.function, tuple(verdicts))
 
 
 def first_failing(
