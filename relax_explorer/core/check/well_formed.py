@@ -361,18 +361,18 @@ class _Scopes:
         if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0]):
             args = args[1].fields
         for arg in args:
-            if vars_.get(arg, -1) < depth and not self._is_literal(arg):
+            if vars_.get(arg, -1) < depth and type(arg) not in _LITERALS and not self._is_literal(arg):
                 return False
         if type(var) is e.DataflowVar and not inside:
             return False
-        self._define(binding.var, binding)
+        self._define(var, binding)
         return True
 
     def _is_literal(self, arg: e.Expr) -> bool:
         """True for a literal whose lengths are numbers or shape variables in scope."""
         if type(arg) is e.ShapeExpr:
             return all([type(value) is p.IntImm or value in self.dims for value in arg.values])
-        return type(arg.value) is p.IntImm if type(arg) is e.PrimValue else type(arg) in _LITERALS
+        return type(arg) is e.PrimValue and type(arg.value) is p.IntImm
 
     def _is_kernel(self, callee: e.Expr) -> bool:
         return type(callee) is e.GlobalVar and type(self.module.functions.get(callee.name)) is PrimFunc
