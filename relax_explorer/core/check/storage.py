@@ -405,7 +405,6 @@ class Lengths:
         info = shape.struct_info
         return info.values if isinstance(info, s.ShapeStructInfo) else None
 
-
     def size(self, shape: e.Expr, dtype: DType | None) -> tuple[p.PrimExpr | None, int]:
         """The bytes of a tensor of this shape, None if they are unknown, and those that it certainly has. Found once for equal ones."""
         dims = self.of(shape)

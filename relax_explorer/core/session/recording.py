@@ -157,6 +157,7 @@ def finished_on(make: MachineFactory, args: Sequence[Value] | Arguments) -> Reco
     machine: Machine | None = None
     try:
         machine = make(arguments)
+        machine.met = set()
         recording.names = tuple([param.name for param in machine.frame.function.params])
         machine.run()
     except Cancelled:
