@@ -7,6 +7,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec import builtins
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.session.bisect import SameOutput
 from relax_explorer.core.session.counterparts import _Labels
 from relax_explorer.core.session.difference import BY_DTYPE, median, same_bits
@@ -85,6 +87,46 @@ def test_stages_that_differ_in_marks_and_attributes_only_run_once(
 
 def test_marks_that_are_new_are_run(runs: list[object]) -> None:
     validate([module(PLAIN), module(MARKED)])
+    assert len(runs) == 2
+
+
+def ending_early() -> rxe.IRModule:
+    """The marked program, with a block that ends before its variable is read. No text says this, but a pass may."""
+    given = module(MARKED)
+    fn = given["main"]
+    assert type(fn) is e.Function
+    (block,) = fn.body.blocks
+    early, late = block.bindings[:1], block.bindings[1:]
+    blocks = replace(block, bindings=early), e.BindingBlock(late)
+    return given.having({**given.functions, "main": replace(fn, body=replace(fn.body, blocks=blocks))})
+
+
+def inside_only() -> rxe.IRModule:
+    """The program that gives `a`, which now ends with its block."""
+    given = module(BOTH)
+    fn = given["main"]
+    assert type(fn) is e.Function
+    (block,) = fn.body.blocks
+    a, b = block.bindings
+    assert type(b) is e.VarBinding
+    assert type(b.value) is e.Call
+    ends = e.DataflowVar("a", a.var.struct_info)
+    second = replace(b, value=replace(b.value, args=(ends, b.value.args[1])))
+    blocks = (replace(block, bindings=(replace(a, var=ends), second)),)
+    body = replace(fn.body, blocks=blocks, body=ends)
+    return given.having({**given.functions, "main": replace(fn, body=body)})
+
+
+BOTH = MARKED.replace("R.output(b)", "R.output(a, b)").replace("return b", "return a")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(module(MARKED), ending_early()), (module(BOTH), inside_only())]
+)
+def test_a_variable_that_ends_earlier_is_run(
+    runs: list[object], before: rxe.IRModule, after: rxe.IRModule
+) -> None:
+    validate([before, after])
     assert len(runs) == 2
 
 
@@ -179,7 +221,10 @@ def test_one_array_that_is_given_twice_stays_two_arguments() -> None:
     assert copies[0] is not copies[1]
 
 
-def test_calls_of_a_run_are_remembered_from_the_second_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("times", "count"), [(1, 0), (2, 1), (5, 1)])
+def test_calls_of_a_run_are_remembered_from_the_second_time_on(
+    monkeypatch: pytest.MonkeyPatch, times: int, count: int
+) -> None:
     text = """
 @R.function
 def main(n: R.Tensor((), "int64"), x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
@@ -197,10 +242,10 @@ def main(n: R.Tensor((), "int64"), x: R.Tensor((4,), "float32")) -> R.Tensor((4,
     remember = builtins.remember_kernel
     monkeypatch.setattr(builtins, "remember_kernel", lambda *args: (remembered.append(args), remember(*args)))
     make = machine_factory(module(text), "main")
-    run = finished_on(make, [np.array(5, np.int64), X])
+    run = finished_on(make, [np.array(times, np.int64), X])
     assert run.failure is None, run.failure
-    assert run.result.tolist() == [5, 6, 7, 8]
-    assert len(remembered) == 1  # the first of five calls is not
+    assert run.result.tolist() == (X + times).tolist()
+    assert len(remembered) == count
 
 
 # -- equal values ------------------------------------------------------------------------------------------------------

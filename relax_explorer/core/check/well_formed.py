@@ -365,7 +365,7 @@ class _Scopes:
                 return False
         if type(var) is e.DataflowVar and not inside:
             return False
-        self._define(var, binding)
+        self._define(binding.var, binding)
         return True
 
     def _is_literal(self, arg: e.Expr) -> bool:
