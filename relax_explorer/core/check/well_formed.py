@@ -346,27 +346,42 @@ class _Scopes:
         self._expr(seq.body, self.fn if seq.body.span is None else seq.body)
 
     def _is_plain(self, binding: e.Binding, inside: bool) -> bool:
-        """Take in a call of an operator on variables in scope, whose StructInfo is known to be right. Most bindings are such."""
-        call, var, vars_, depth = binding.value, binding.var, self.vars, self.depth
-        if type(call) is not e.Call or type(binding) is not e.VarBinding:
+        """Take in a call, a copy or a field of variables in scope, whose StructInfo is known to be right. Most bindings are such."""
+        var, value, vars_, depth = binding.var, binding.value, self.vars, self.depth
+        if type(binding) is not e.VarBinding or binding.var.struct_info not in self.right:
             return False
-        if type(call.op) is e.OpRef:
-            if call.op.name in _HELD:
-                return False
-        elif not self._is_kernel(call.op):
+        if binding.annotation is not None and binding.annotation is not binding.var.struct_info:
             return False
-        if binding.var.struct_info not in self.right or binding.annotation is not None:
+        if type(var) is e.DataflowVar and not inside:
             return False
-        args: tuple[Any, ...] = call.args
-        if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0]):
-            args = args[1].fields
+        kind, args = type(value), self._plain_operands(value)
+        if not args and kind is not e.Call:
+            return False
         for arg in args:
             if vars_.get(arg, -1) < depth and type(arg) not in _LITERALS and not self._is_literal(arg):
                 return False
-        if type(var) is e.DataflowVar and not inside:
-            return False
+        if kind is not e.Call:
+            self.callees.note(binding)
         self._define(binding.var, binding)
         return True
+
+    def _plain_operands(self, value: e.Expr) -> tuple[Any, ...]:
+        """The operands of a value that is checked by them alone; an operator as an operand if it is not."""
+        if type(value) is e.Call:
+            op, args = value.op, value.args
+            if type(op) is e.OpRef:
+                if op.name in _HELD:
+                    return (op,)
+            elif type(op) is not e.ExternFunc and not self._is_kernel(op):
+                return (op,)
+            return (
+                args[1].fields
+                if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0])
+                else args
+            )
+        return (
+            (value.tuple,) if type(value) is e.TupleGetItem else (value,) if isinstance(value, e.Var) else ()
+        )
 
     def _is_literal(self, arg: e.Expr) -> bool:
         """True for a literal whose lengths are numbers or shape variables in scope."""
