@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.call_graph import mentioned, mentioned_packed
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.exec import builtins
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.session.bisect import SameOutput
@@ -298,3 +301,58 @@ def test_a_bisection_compares_up_to_the_first_sample_that_differs() -> None:
     )
     assert found.comparison is not None
     assert [verdict.equal for verdict in found.comparison.verdicts] == [True, False]
+
+
+# -- packed functions --------------------------------------------------------------------------------------------------
+
+PACKED = """
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
+    f = R.ExternFunc("held")
+    a = R.call_dps_packed("first", (x,), out_sinfo=R.Tensor((4,), "float32"))
+    g = (R.ExternFunc("in_tuple"), a)
+    if c:
+        b = R.call_packed("in_branch", a, sinfo_args=(R.Tensor((4,), "float32"),))
+        r = b
+    else:
+        d = R.call_pure_packed("pure", a, sinfo_args=(R.Tensor((4,), "float32"),))
+        r = d
+
+    @R.function(pure=False)
+    def inner(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        z = R.call_packed("nested", y, sinfo_args=(R.Tensor((4,), "float32"),))
+        return z
+
+    return r
+"""
+
+
+@pytest.mark.parametrize("is_normal", [False, True])
+def test_packed_functions_are_found_wherever_they_stand(is_normal: bool) -> None:
+    given = rxe.parse(PACKED)
+    fn = (normalize_with(given)[0] if is_normal else given)["main"]
+    assert type(fn) is e.Function
+    assert set(mentioned_packed(fn)) == {"held", "first", "in_tuple", "in_branch", "pure", "nested"}
+    assert mentioned(fn) == ()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_a_length_that_its_variable_cannot_hold_is_refused(dtype: str) -> None:
+    text = f"""
+@T.prim_func
+def f(x: T.handle, y: T.handle):
+    n = T.{dtype}()
+    X = T.match_buffer(x, (n,), "int8")
+    Y = T.match_buffer(y, (n,), "int8")
+    for i in range(n):
+        Y[i] = X[i]
+"""
+    fn = rxe.parse(text)["f"]
+    kernel = compile_prim_func(fn)
+    most = 1 << (int(dtype[3:]) - 1)
+    if most < 1 << 20:
+        with pytest.raises(rxe.Failure, match=f"which {dtype} can't hold"):
+            kernel(np.zeros(most, np.int8), np.zeros(most, np.int8))
+    x, y = np.arange(most - 1 & 127, dtype=np.int8), np.zeros(most - 1 & 127, np.int8)
+    kernel(x, y)
+    assert same_bits(x, y)
