@@ -354,7 +354,8 @@ class _Scopes:
             return False
         if type(var) is e.DataflowVar and not inside:
             return False
-        kind, args = type(value), self._plain_operands(value)
+        kind = type(value)
+        args: tuple[Any, ...] = self._plain_operands(value)
         if not args and kind is not e.Call:
             return False
         for arg in args:
@@ -365,7 +366,7 @@ class _Scopes:
         self._define(binding.var, binding)
         return True
 
-    def _plain_operands(self, value: e.Expr) -> tuple[Any, ...]:
+    def _plain_operands(self, value: e.Expr) -> tuple[e.Expr, ...]:
         """The operands of a value that is checked by them alone; an operator as an operand if it is not."""
         if type(value) is e.Call:
             op, args = value.op, value.args

@@ -9,7 +9,7 @@ from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import operands
@@ -321,7 +321,7 @@ class _Comparer:
 class _RunComparer(_Comparer):
     """Compares what runs: not the marks of dataflow blocks that the second side drops, and no attribute that no run reads."""
 
-    def expr(self, a: Any, b: Any) -> bool:
+    def expr(self, a: object, b: object) -> bool:
         if type(a) is e.SeqExpr and type(b) is e.SeqExpr:
             return self._bindings(a, b)
         return super().expr(_plain(a), _plain(b))
@@ -340,11 +340,12 @@ class _RunComparer(_Comparer):
         return type(a) is type(b) or type(b) is e.Var
 
 
-def _plain(fn: Any) -> Any:
+def _plain(fn: object) -> object:
     """A function or PrimFunc without the attributes that no run reads; anything else as it is."""
-    if type(fn) in _HEADS or _UNREAD.isdisjoint(getattr(fn, "attrs", ())):
+    attrs = getattr(fn, "attrs", EMPTY)
+    if type(fn) in _HEADS or _UNREAD.isdisjoint(attrs):
         return fn
-    return replace(fn, attrs=Attrs({name: value for name, value in fn.attrs.items() if name not in _UNREAD}))
+    return replace(fn, attrs=Attrs({name: value for name, value in attrs.items() if name not in _UNREAD}))
 
 
 def _declared(fn: e.ExternFunc) -> s.StructInfo | None:
