@@ -15,8 +15,10 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.session.bisect import SameOutput
 from relax_explorer.core.session.counterparts import _Labels
 from relax_explorer.core.session.difference import BY_DTYPE, median, same_bits
+from relax_explorer.core.session.judging import Judge, Ran
 from relax_explorer.core.session.recording import Arguments, Recording, finished, finished_on, machine_factory
 from relax_explorer.core.session.samples import Sample, SampleRun
+from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate
 
@@ -78,9 +80,16 @@ ARGUMENT = KERNELS.replace('"op_pattern": 0', '"op_pattern": 2')
         (module(PLAIN, SWAPPED), 2),
         (module(MARKED.replace("R.add(a, x)", "R.add(x, a)")), 2),
         (module(PLAIN.replace("R.add(a, x)", "R.add(a, a)")), 2),
-        (module(PLAIN.replace("cls.plus, (x,)", "cls.plus, (x,)").replace("    b = ", "    c = R.add(a, x)\n    b = ")), 2),
+        (
+            module(
+                PLAIN.replace("cls.plus, (x,)", "cls.plus, (x,)").replace(
+                    "    b = ", "    c = R.add(a, x)\n    b = "
+                )
+            ),
+            2,
+        ),
     ],
-)  # fmt: skip
+)
 def test_stages_that_differ_in_marks_and_attributes_only_run_once(
     runs: list[object], after: rxe.IRModule, times: int
 ) -> None:
@@ -356,3 +365,16 @@ def f(x: T.handle, y: T.handle):
     x, y = np.arange(most - 1 & 127, dtype=np.int8), np.zeros(most - 1 & 127, np.int8)
     kernel(x, y)
     assert same_bits(x, y)
+
+
+def test_growth_is_that_of_the_program_that_is_asked_for() -> None:
+    judge, values = Judge(None, None, Shadows()), (np.linspace(1, 2, 64, dtype=np.float32),)
+    texts = [
+        "    b = R.add(x, R.const(1000.1, 'float32'))\n    c = R.subtract(b, R.const(1000.1, 'float32'))\n",
+        "    c = R.add(x, x)\n",
+    ]
+    head = "@R.function\ndef main(x: R.Tensor((64,), 'float32')):\n"
+    modules = [rxe.normalize(rxe.parse(f"{head}{text}    return c")) for text in texts]
+    runs = [Ran(item, "main", values, finished(item, "main", values)) for item in modules]
+    found = [[growth.name for growth in judge.grown(run)] for run in (*runs, *runs)]
+    assert found == [["c"], [], ["c"], []]

@@ -288,6 +288,7 @@ def recorded_on(
     recording.inputs = arguments
     try:
         machine = make(arguments)
+        machine.met = set()
         recorder.begin(machine)
         while not machine.done:
             recorder.step()
