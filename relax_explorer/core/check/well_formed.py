@@ -354,35 +354,28 @@ class _Scopes:
             return False
         if type(var) is e.DataflowVar and not inside:
             return False
-        kind = type(value)
-        args: tuple[Any, ...] = self._plain_operands(value)
-        if not args and kind is not e.Call:
+        args: Iterable[Any] | None = self._plain_operands(value)
+        if args is None:
             return False
         for arg in args:
             if vars_.get(arg, -1) < depth and type(arg) not in _LITERALS and not self._is_literal(arg):
                 return False
-        if kind is not e.Call:
+        if type(value) is not e.Call:
             self.callees.note(binding)
         self._define(binding.var, binding)
         return True
 
-    def _plain_operands(self, value: e.Expr) -> tuple[e.Expr, ...]:
-        """The operands of a value that is checked by them alone; an operator as an operand if it is not."""
-        if type(value) is e.Call:
-            op, args = value.op, value.args
-            if type(op) is e.OpRef:
-                if op.name in _HELD:
-                    return (op,)
-            elif type(op) is not e.ExternFunc and not self._is_kernel(op):
-                return (op,)
-            return (
-                args[1].fields
-                if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0])
-                else args
-            )
-        return (
-            (value.tuple,) if type(value) is e.TupleGetItem else (value,) if isinstance(value, e.Var) else ()
-        )
+    def _plain_operands(self, value: e.Expr) -> tuple[e.Expr, ...] | None:
+        """The operands of a value that is right if they are. None if it needs other rules: calls of functions, values with blocks."""
+        if type(value) is e.TupleGetItem:
+            return (value.tuple,)
+        if type(value) is not e.Call:
+            return (value,) if isinstance(value, e.Var) else None
+        op, args = value.op, value.args
+        if op.name in _HELD if type(op) is e.OpRef else not (type(op) is e.ExternFunc or self._is_kernel(op)):
+            return None
+        inner = args[1] if len(args) == 2 and self._is_kernel(args[0]) else None
+        return inner.fields if type(inner) is e.Tuple else args
 
     def _is_literal(self, arg: e.Expr) -> bool:
         """True for a literal whose lengths are numbers or shape variables in scope."""
