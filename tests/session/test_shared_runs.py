@@ -378,3 +378,16 @@ def test_growth_is_that_of_the_program_that_is_asked_for() -> None:
     runs = [Ran(item, "main", values, finished(item, "main", values)) for item in modules]
     found = [[growth.name for growth in judge.grown(run)] for run in (*runs, *runs)]
     assert found == [["c"], [], ["c"], []]
+
+
+@pytest.mark.parametrize("copies", ["    h = g\n", "    t = (g, x)\n    s = t\n    h = s[0]\n"])
+def test_copies_of_a_function_are_the_function_in_checks(copies: str) -> None:
+    text = f"""@R.function
+def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    g = main
+{copies}    with R.dataflow():
+        y = h(x)
+        R.output(y)
+    return y
+"""
+    assert "RX0141" in [problem.code.id for problem in rxe.check(rxe.parse(text))]
