@@ -28,6 +28,7 @@ from relax_explorer.core.check.storage import (
     certain_bytes,
     choice,
     excluded,
+    least_bytes,
     overlap,
     pairs,
     part,
@@ -153,8 +154,8 @@ def test_bytes_in_common(one: Tensor, other: Tensor, meet: bool) -> None:
 
 
 def test_bytes_that_are_certain() -> None:
-    assert certain_bytes(p.as_prim(4), p.Mul(N, p.as_prim(8)), 4) == (4, 12)
-    assert certain_bytes(p.as_prim(4), p.Sub(p.as_prim(64), N), 4) == (4, 8)
+    assert certain_bytes(p.as_prim(4), least_bytes(p.Mul(N, p.as_prim(8)), 4)) == (4, 12)
+    assert certain_bytes(p.as_prim(4), least_bytes(p.Sub(p.as_prim(64), N), 4)) == (4, 8)
 
 
 def test_branches_that_exclude_each_other() -> None:

@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import relax_explorer as rxe
+from relax_explorer.core.codes import passes as pass_codes
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step
@@ -104,6 +106,35 @@ def test_the_pass_and_the_binding_are_named() -> None:
     assert verdict.first.b is not None
     assert verdict.first.b.name == "c"
     assert [pair.equal for pair in verdict.operands] == [True]
+
+
+def test_passes_before_the_first_one_left_out_do_not_run_again() -> None:
+    ran = []
+
+    @function_pass("Counted")
+    def counted(fn: e.Function, at: PassSite) -> e.Function:
+        """Count."""
+        ran.append(at.function)
+        return fn
+
+    session = built(Step(counted), ADD_SUB, Step(counted), EXP_TANH, Step(counted))
+    assert len(ran) == 3
+    found = rxe.bisect(session)
+    assert found.left_out == LeftOut(((1, "AddToSubtract"), (3, "ExpToTanh")), True)
+    # Alone, the first is left out with two passes behind it that count, and the second with one. Both together: two.
+    assert len(ran) == 3 + 2 + 1 + 2
+
+
+def test_passes_after_one_that_failed_run_again() -> None:
+    @function_pass("Failing")
+    def failing(fn: e.Function, at: PassSite) -> e.Function:
+        """Fail after the first pass."""
+        raise rxe.Failure(Diagnostic(pass_codes.FOREIGN_FAILURE, "it fails"))
+
+    found = rxe.bisect(built(NOTHING, Step(failing), EXP_TANH))
+    assert found.failed is not None
+    assert found.failed.made_by == "ExpToTanh"
+    assert found.left_out is None  # no build without it ends
 
 
 def test_a_mistake_that_a_later_pass_hides_is_still_found() -> None:

@@ -38,17 +38,26 @@ def reached(module: IRModule, name: str) -> list[str]:
     return list(reachable([name], lambda name: graph.get(name, ())))
 
 
-_MENTIONED: PerNode[tuple[str, ...]] = PerNode()
+_MENTIONED: PerNode[tuple[tuple[str, ...], tuple[str, ...]]] = PerNode()
 _WITH_BODY: WeakValueDictionary[int, e.Function] = WeakValueDictionary()  # the latest function with a body
 
 
 def mentioned(fn: e.Function) -> tuple[str, ...]:
     """The names of the global functions that a function mentions, nested functions and branches included."""
+    return _names(fn)[0]
+
+
+def mentioned_packed(fn: e.Function) -> tuple[str, ...]:
+    """The names of the packed functions that a function mentions, nested functions and branches included."""
+    return _names(fn)[1]
+
+
+def _names(fn: e.Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = _MENTIONED.get(id(fn))
     if names is None:
         twin = _WITH_BODY.get(id(fn.body))  # it may differ in its attributes only
         known = _MENTIONED.get(id(twin)) if twin is not None and twin.body is fn.body else None
-        names = _MENTIONED.add(fn, _mentioned(fn) if known is None else known)
+        names = _MENTIONED.add(fn, _found(fn) if known is None else known)
         _WITH_BODY[id(fn.body)] = fn
     return names
 
@@ -58,20 +67,20 @@ def mentioned_anywhere(module: IRModule) -> set[str]:
     return {name for fn in module.relax_functions.values() for name in mentioned(fn)}
 
 
-def _mentioned(fn: e.Function) -> tuple[str, ...]:
-    names: dict[str, None] = {}
+def _found(fn: e.Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found: dict[type, dict[str, None]] = {e.GlobalVar: {}, e.ExternFunc: {}}
     stack: list[e.Expr] = [fn.body]
     while stack:
         expr = stack.pop()
-        if type(expr) is e.GlobalVar:
-            names[expr.name] = None
+        if type(expr) is e.GlobalVar or type(expr) is e.ExternFunc:
+            found[type(expr)][expr.name] = None
         else:
             stack.extend(_PARTS.get(type(expr), operands)(expr))
-    return tuple(names)
+    return tuple(found[e.GlobalVar]), tuple(found[e.ExternFunc])
 
 
 def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
-    """The expressions of a sequence that may mention functions, in the order of a stack."""
+    """The expressions of a sequence that may mention functions or packed functions, in the order of a stack."""
     found: list[e.Expr] = []
     for block in seq.blocks:
         for binding in block.bindings:
@@ -80,10 +89,10 @@ def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
                 if not _is_flat(value):
                     found.append(value)
                     continue
-                if type(value.op) is e.GlobalVar:
+                if type(value.op) in _NAMED:
                     found.append(value.op)
-                if e.GlobalVar in map(type, value.args):
-                    found += [arg for arg in value.args if type(arg) is e.GlobalVar]
+                if not _NAMED.isdisjoint(map(type, value.args)):
+                    found += [arg for arg in value.args if type(arg) in _NAMED]
             elif type(value) not in _NAMELESS:
                 found.append(value)
     return reversed([*found, seq.body])
@@ -111,7 +120,6 @@ _NAMELESS = frozenset(
         e.Var,
         e.DataflowVar,
         e.OpRef,
-        e.ExternFunc,
         e.Constant,
         e.ShapeExpr,
         e.PrimValue,
@@ -119,7 +127,8 @@ _NAMELESS = frozenset(
         e.DataTypeImm,
     }
 )
-_FLAT = _NAMELESS | {e.GlobalVar}
+_NAMED = frozenset({e.GlobalVar, e.ExternFunc})
+_FLAT = _NAMELESS | _NAMED
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:

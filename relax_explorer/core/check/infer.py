@@ -39,6 +39,7 @@ from relax_explorer.core.ops.machine.call import CallKernel
 
 _NO_DIMS: frozenset[p.PrimVar] = frozenset()
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
+_UNASKED = object()
 _FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
 Signature = Callable[[str], s.StructInfo | None]
 
@@ -63,7 +64,8 @@ class Inferrer:
         self.settings, self.in_full = _settings(prover_in_use(), edition())
         self._memo: dict[Any, tuple[s.StructInfo, object]] = {}  # with the note
         self._repeated: dict[Any, s.StructInfo] = {}  # results of correct calls by all that is seen of them
-        self._complete: dict[Any, s.StructInfo] = {}  # results of complete calls without effects
+        # Results of complete calls without effects; None for calls that are no such.
+        self._complete: dict[Any, s.StructInfo | None] = {}
         self._kernel_calls: set[Any] = set()  # the inputs of correct calls of PrimFuncs
         self._applied: dict[Any, s.StructInfo] = {}  # the results of correct calls of global functions
 
@@ -189,11 +191,14 @@ class Inferrer:
             return False
         # Operators refine shapes that are written out, so the kinds of the operands count too.
         key = (op_ref, call.attrs, *map(type, args), *[arg.struct_info for arg in args])
-        known = self._complete.get(key)
-        if known is None:
+        known = self._complete.get(key, _UNASKED)
+        if known is _UNASKED:
             op, infos = find(op_ref.name), tuple([arg.struct_info for arg in args])
             found = None if op is None else self._memo.get((op, call.attrs, infos, ()))
-            if op is None or found is None or not _is_plain(op, call, infos):
+            if op is None or found is None:
+                return False
+            if not _is_plain(op, call, infos):
+                self._complete[key] = None  # nor are equal calls
                 return False
             known = self._complete[key] = found[0]
         if known is not info:

@@ -12,7 +12,7 @@ one storage under two names, and what a nested function captures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,7 +130,7 @@ class MemoryWalk:
         return when
 
     def _bind(self, binding: e.Binding, value: Value) -> None:
-        if binding.var is None:
+        if binding.var is None or binding.var.struct_info is s.VOID:
             return
         if value is None and isinstance(binding.var.struct_info, (s.TupleStructInfo, s.ObjectStructInfo)):
             value = Storage(binding.var.name)
@@ -148,24 +148,11 @@ class MemoryWalk:
 
     def _call(self, call: e.Call, binding: e.Binding) -> Value:
         name, args = calls.spread(call, self._callees)
-        if calls.PLACES.get(name) is not None:
-            return self._place(calls.PLACES[name], args, binding)
-        if name in calls.STORAGES and args:
-            size = calls.storage_size(name, args)
-            return Storage(binding.var.name if binding.var is not None else name, size)
         if name in calls.NO_ACCESS:
             self._heap.note(name, args, binding)
             return None
-        if name in calls.SAME and args:
-            return self._value(args[0])
-        if name in calls.VIEWS and args:
-            return self._part(args)
-        if name == "vm.builtin.make_tuple":
-            return Fields(tuple([self._value(arg) for arg in args]))
-        if name == "vm.builtin.tuple_getitem" and len(args) == 2:
-            index = calls.number(args[1])
-            return None if index is None else field_of(self._value(args[0]), index)
-        return self._called(call, args, binding)
+        rule = _RULES.get(name) if args else None
+        return self._called(call, args, binding) if rule is None else rule(self, name, args, binding)
 
     def _called(self, call: e.Call, args: tuple[e.Expr, ...], binding: e.Binding) -> Value:
         """Follow a call of an operator, a kernel, a function of the module, or of unknown code."""
@@ -196,15 +183,25 @@ class MemoryWalk:
             self._write(value, binding)
         return results[0] if len(results) == 1 else Fields(tuple(results)) if results else None
 
-    def _place(self, at: calls.Place, args: tuple[e.Expr, ...], binding: e.Binding) -> Value:
+    def _storage(self, name: str, args: tuple[e.Expr, ...], binding: e.Binding) -> Value:
+        """A new storage."""
+        size = calls.storage_size(name, args)
+        return Storage(binding.var.name if binding.var is not None else name, size)
+
+    def _place(self, name: str, args: tuple[e.Expr, ...], binding: e.Binding) -> Value:
         """A tensor at an offset in a storage."""
-        storage = self._value(args[0]) if args else None
+        at, storage = calls.PLACES[name], self._value(args[0])
         name = binding.var.name if binding.var is not None else "a tensor"
         if not isinstance(storage, Storage) or len(args) <= max(at):
             return shown(Tensor(name))
         return shown(calls.placed(name, storage, args, at, self._heap))
 
-    def _part(self, args: tuple[e.Expr, ...]) -> Value:
+    def _item(self, name: str, args: tuple[e.Expr, ...], binding: e.Binding) -> Value:
+        """A field of a tuple."""
+        index = calls.number(args[1]) if len(args) == 2 else None
+        return None if index is None else field_of(self._value(args[0]), index)
+
+    def _part(self, name: str, args: tuple[e.Expr, ...], binding: e.Binding) -> Value:
         """A view of a tensor, at an offset from its start."""
         whole = self._value(args[0])
         if not isinstance(whole, Views):
@@ -254,10 +251,11 @@ class MemoryWalk:
 
     def _read(self, value: Value, place: object) -> None:
         """Note that the elements of a value are read."""
-        for item in held(value):
+        given = self._given
+        for item in value.held if type(value) is Views else held(value):
             tensor = item.tensor
             tensor.last_read = place
-            if tensor in self._given:
+            if tensor in given:
                 self._read_given(tensor, place)
             for loss in tensor.losses:
                 if self._is_lost(loss, item):
@@ -284,10 +282,10 @@ class MemoryWalk:
 
     def _write(self, value: Value, binding: e.Binding) -> None:
         """Note that the elements of a value are written."""
-        for item in held(value):
+        for item in value.held if type(value) is Views else held(value):
             if item.part == NOWHERE:
                 continue
-            when = self._when | item.when
+            when = self._when | item.when if item.when else self._when
             if item.tensor in self._given:
                 self._own.writes[item.tensor] = None
             if item.tensor.storage is not None:
@@ -342,6 +340,18 @@ class MemoryWalk:
         if not hit or other.written is None:
             return {}
         return {Loss(other, other.written, tensor, write, self._when, tensor.bytes, [], read): None}
+
+
+_Rule = Callable[[MemoryWalk, str, tuple[e.Expr, ...], e.Binding], Value]
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(calls.PLACES, MemoryWalk._place),
+    **dict.fromkeys(calls.STORAGES, MemoryWalk._storage),
+    **dict.fromkeys(calls.SAME, lambda walk, name, args, binding: walk._value(args[0])),
+    **dict.fromkeys(calls.VIEWS, MemoryWalk._part),
+    "vm.builtin.make_tuple": lambda walk, name, args, binding: Fields(tuple(map(walk._value, args))),
+    "vm.builtin.tuple_getitem": MemoryWalk._item,
+}
+"""What the calls of operators and packed functions with operands show of memory. The first operand tells of most."""
 
 
 def _key(binding: e.Binding) -> object:

@@ -115,7 +115,10 @@ class Storage:
         while last < len(self._segments) and self._segments[last].low < high:
             last += 1
         hit = [item for item in self._segments[first:last] if item.high > low]
-        found = list(dict.fromkeys(tensor for item in hit for tensor in item.held))
+        if len(hit) == 1:
+            found = list(hit[0].held)
+        else:
+            found = list(dict.fromkeys([tensor for item in hit for tensor in item.held]))
         kept = [tensor for tensor in found if tensor is not by and not when <= tensor.when][-_KEPT + 1 :]
         new = [_Segment(item.low, low, item.held) for item in hit if item.low < low]
         new.append(_Segment(low, high, (*kept, by)))
@@ -158,14 +161,19 @@ def _of_full(size: p.PrimExpr) -> p.PrimExpr:
     return p.substitute(size, {var: p.Add(var, one) for var in p.free_vars(size)})
 
 
-def certain_bytes(offset: p.PrimExpr | None, size: p.PrimExpr | None, width: int) -> Bytes | None:
-    """The bytes that a tensor certainly has, unless it is empty. None if the offset is no number."""
-    if isinstance(size, p.IntImm) and size.value <= 0:
-        return NOWHERE
-    if not isinstance(offset, p.IntImm):
-        return None
+def least_bytes(size: p.PrimExpr | None, width: int) -> int:
+    """The number of bytes that a tensor certainly has, unless it is empty: 0 if it is."""
+    if isinstance(size, p.IntImm):
+        return max(width, size.value) if size.value > 0 else 0
     least = bounds(_of_full(size))[0] if size is not None else None
-    return offset.value, offset.value + max(width, least or 0)
+    return max(width, least or 0)
+
+
+def certain_bytes(offset: p.PrimExpr | None, least: int) -> Bytes | None:
+    """The bytes that a tensor with `least_bytes` certainly has, unless it is empty. None if the offset is no number."""
+    if least == 0:
+        return NOWHERE
+    return (offset.value, offset.value + least) if isinstance(offset, p.IntImm) else None
 
 
 def size_in_bytes(lengths: Sequence[p.PrimExpr], dtype: DType) -> p.PrimExpr | None:
@@ -369,6 +377,7 @@ class Lengths:
     def __init__(self) -> None:
         self._known: dict[e.Expr, tuple[p.PrimExpr, ...]] = {}
         self._entries: dict[int, p.PrimVar] = {}
+        self._sizes: dict[tuple[object, ...], tuple[p.PrimExpr | None, int]] = {}
 
     def note(self, name: str, args: tuple[e.Expr, ...], binding: e.Binding) -> None:
         """Record a call of make_shape."""
@@ -395,6 +404,16 @@ class Lengths:
             return self._known[shape]
         info = shape.struct_info
         return info.values if isinstance(info, s.ShapeStructInfo) else None
+
+    def size(self, shape: e.Expr, dtype: DType | None) -> tuple[p.PrimExpr | None, int]:
+        """The bytes of a tensor of this shape, None if they are unknown, and those that it certainly has. Found once for equal ones."""
+        dims = self.of(shape)
+        known = self._sizes.get((dims, dtype))
+        if known is None:
+            size = size_in_bytes(dims, dtype) if dims is not None and dtype is not None else None
+            known = size, least_bytes(size, 1 if dtype is None else width(dtype))
+            self._sizes[dims, dtype] = known
+        return known
 
 
 def number(expr: e.Expr) -> int | None:
@@ -453,10 +472,9 @@ def storage_size(name: str, args: tuple[e.Expr, ...]) -> p.PrimExpr | None:
 
 def placed(name: str, storage: Storage, args: tuple[e.Expr, ...], at: Place, lengths: Lengths) -> Tensor:
     """A tensor that an allocation places in a storage."""
-    offset, dtype, dims = _scalar(args[at.offset]), _dtype(args[at.dtype]), lengths.of(args[at.shape])
-    size = size_in_bytes(dims, dtype) if dims is not None and dtype is not None else None
-    least = width(dtype) if dtype is not None else 1
-    return Tensor(name, storage, offset, size, certain_bytes(offset, size, least))
+    offset = _scalar(args[at.offset])
+    size, least = lengths.size(args[at.shape], _dtype(args[at.dtype]))
+    return Tensor(name, storage, offset, size, certain_bytes(offset, least))
 
 
 def part(args: tuple[e.Expr, ...], lengths: Lengths) -> Bytes | None:

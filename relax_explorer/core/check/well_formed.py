@@ -346,33 +346,42 @@ class _Scopes:
         self._expr(seq.body, self.fn if seq.body.span is None else seq.body)
 
     def _is_plain(self, binding: e.Binding, inside: bool) -> bool:
-        """Take in a call of an operator on variables in scope, whose StructInfo is known to be right. Most bindings are such."""
-        call, var, vars_, depth = binding.value, binding.var, self.vars, self.depth
-        if type(call) is not e.Call or type(binding) is not e.VarBinding:
+        """Take in a call, a copy or a field of variables in scope, whose StructInfo is known to be right. Most bindings are such."""
+        var, value, vars_, depth = binding.var, binding.value, self.vars, self.depth
+        if type(binding) is not e.VarBinding or binding.var.struct_info not in self.right:
             return False
-        if type(call.op) is e.OpRef:
-            if call.op.name in _HELD:
-                return False
-        elif not self._is_kernel(call.op):
+        if binding.annotation is not None and binding.annotation is not binding.var.struct_info:
             return False
-        if binding.var.struct_info not in self.right or binding.annotation is not None:
-            return False
-        args: tuple[Any, ...] = call.args
-        if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0]):
-            args = args[1].fields
-        for arg in args:
-            if vars_.get(arg, -1) < depth and not self._is_literal(arg):
-                return False
         if type(var) is e.DataflowVar and not inside:
             return False
+        args: Iterable[Any] | None = self._plain_operands(value)
+        if args is None:
+            return False
+        for arg in args:
+            if vars_.get(arg, -1) < depth and type(arg) not in _LITERALS and not self._is_literal(arg):
+                return False
+        if type(value) is not e.Call:
+            self.callees.note(binding)
         self._define(binding.var, binding)
         return True
+
+    def _plain_operands(self, value: e.Expr) -> tuple[e.Expr, ...] | None:
+        """The operands of a value that is right if they are. None if it needs other rules: calls of functions, values with blocks."""
+        if type(value) is e.TupleGetItem:
+            return (value.tuple,)
+        if type(value) is not e.Call:
+            return (value,) if isinstance(value, e.Var) else None
+        op, args = value.op, value.args
+        if op.name in _HELD if type(op) is e.OpRef else not (type(op) is e.ExternFunc or self._is_kernel(op)):
+            return None
+        inner = args[1] if len(args) == 2 and self._is_kernel(args[0]) else None
+        return inner.fields if type(inner) is e.Tuple else args
 
     def _is_literal(self, arg: e.Expr) -> bool:
         """True for a literal whose lengths are numbers or shape variables in scope."""
         if type(arg) is e.ShapeExpr:
             return all([type(value) is p.IntImm or value in self.dims for value in arg.values])
-        return type(arg.value) is p.IntImm if type(arg) is e.PrimValue else type(arg) in _LITERALS
+        return type(arg) is e.PrimValue and type(arg.value) is p.IntImm
 
     def _is_kernel(self, callee: e.Expr) -> bool:
         return type(callee) is e.GlobalVar and type(self.module.functions.get(callee.name)) is PrimFunc

@@ -27,7 +27,7 @@ from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE, has_type, limits
+from relax_explorer.core.ir.dtype import HANDLE, INT64, has_type, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.ops.kit.ndarrays import in_blocks
 from relax_explorer.core.tir.independent import Iterations
@@ -44,6 +44,7 @@ _STOPPING = (
     loop_ir.Packed,
     loop_ir.Window,
 )
+_SMALL = 127  # every integer dtype can hold this
 _NEVER = Interrupt()
 _NOTHING = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)  # a note of the type that texts take
 # The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
@@ -402,8 +403,10 @@ class Kernel:
             self._solve(args, dims)
         for param, arg in zip(self.fn.params, args, strict=True):
             if isinstance(param, Buffer):
-                for axis, length in enumerate(arg.shape):
-                    self._compare(param, axis, length, dims)
+                for axis, (dim, length) in enumerate(zip(param.shape, arg.shape, strict=True)):
+                    known = dims.get(dim) if type(dim) is p.PrimVar else getattr(dim, "value", None)
+                    if known != length or (length > _SMALL and dim.dtype is not INT64):  # else it is right
+                        self._compare(param, axis, length, dims)
         return dims
 
     def _solve(self, args: Sequence[Any], dims: dict[p.PrimVar, int]) -> None:

@@ -191,6 +191,14 @@ def kernel_again(
         return known.value(args[1], machine.interrupt)
 
 
+def pays(machine: Running, at: Instruction) -> bool:
+    """True if a call is worth remembering. In a run that is the only one of its lengths, it is from the second time on."""
+    if machine.met is None or id(at) in machine.met:
+        return True
+    machine.met.add(id(at))
+    return False
+
+
 def remember_operator(
     at: Instruction,
     op: type[Op],

@@ -101,6 +101,7 @@ class Machine:
         self.frames: list[Frame] = []
         self.result: Any = None
         self.done = False
+        self.met: set[int] | None = None
         self.log: list[Change] = []
         self.position = 0  # number of recorded steps in effect
         self.change: Change | None = None

@@ -15,7 +15,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import too_large
-from relax_explorer.core.exec.known_call import operator_again, remember_operator
+from relax_explorer.core.exec.known_call import operator_again, pays, remember_operator
 from relax_explorer.core.exec.match import Mismatch, match
 from relax_explorer.core.exec.own_kernels import Function, function_of
 from relax_explorer.core.exec.plan import Instruction
@@ -231,7 +231,7 @@ def run_operator(
     odd = op.doubt(*args, *missing, **at.node.attrs) if op.doubt is not None else ""
     if odd:
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
-    else:
+    elif pays(machine, at):
         remember_operator(at, op, function, frame, args, value)
 
 

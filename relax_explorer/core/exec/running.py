@@ -29,6 +29,9 @@ class Running(Protocol):
     frames: list[Frame]
     output: list[str]
     is_mutable: bool
+    met: (
+        set[int] | None
+    )  # the instructions that ran, in the only run of these lengths; None if others may follow
     storage_factor: int
     fitting: dict[object, StructInfo]
     change: Change | None

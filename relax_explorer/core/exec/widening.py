@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.check.call_graph import mentioned, reached
+from relax_explorer.core.check.call_graph import mentioned, mentioned_packed, reached
 from relax_explorer.core.exec import packed, vm_builtins
 from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.values import Shape, Value
@@ -23,7 +23,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT64, DType, dtype, from_numpy
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, exprs
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.mutator import Mutator
@@ -202,25 +202,26 @@ class Widening:
 def called(module: IRModule, function: str) -> list[str]:
     """The functions that a call may run: Relax functions, and PrimFuncs that they mention by name or by symbol.
 
-    None if the module has no Relax function of this name.
+    Empty if the module has no Relax function of this name.
     """
     found: dict[str, None] = {}
     if type(module.functions.get(function)) is not e.Function:
         return []
-    names = {id(fn): name for name, fn in module.functions.items()}
     for name in reached(module, function):
         found[name] = None
         fn = module.relax_functions[name]
         found.update(dict.fromkeys(other for other in mentioned(fn) if other in module.functions))
-        for symbol in _external(fn):
-            kernel = by_symbol(module, symbol)
-            found.update({} if kernel is None else {names[id(kernel)]: None})
+        found.update(dict.fromkeys(by_packed_name(module, fn).values()))
     return list(found)
 
 
-def _external(fn: e.Function) -> Iterable[str]:
-    """The names of the packed functions that a function mentions."""
-    return dict.fromkeys(expr.name for expr in exprs(fn) if type(expr) is e.ExternFunc)
+def by_packed_name(module: IRModule, fn: e.Function) -> dict[str, str]:
+    """The PrimFuncs of a module that a function mentions as packed functions: their names, by symbol."""
+    kernels = {symbol: by_symbol(module, symbol) for symbol in mentioned_packed(fn)}
+    if not any(kernels.values()):
+        return {}
+    names = {id(kernel): name for name, kernel in module.functions.items()}
+    return {symbol: names[id(kernel)] for symbol, kernel in kernels.items() if kernel is not None}
 
 
 def narrow_floats(info: s.StructInfo | None) -> set[str]:

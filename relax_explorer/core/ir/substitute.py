@@ -44,6 +44,8 @@ class Substitution:
             return self.variables.get(expr, expr)
         if type(expr) is e.Call and not self.dims:
             return self.call(expr)
+        if type(expr) is e.Tuple and not self.dims and e.LEAVES.issuperset(map(type, expr.fields)):
+            return self._flat(expr)
         if type(expr) is e.Function:
             return self.function(expr)
         if type(expr) is e.If:
@@ -59,26 +61,28 @@ class Substitution:
             value = substitute(expr.value, self.dims)
             info = s.PrimStructInfo(value.dtype, value)
             return expr if value is expr.value else e.PrimValue(value, info, expr.span)
-        if type(expr) is e.Tuple and e.LEAVES.issuperset(map(type, expr.fields)) and not self.dims:
-            replaced: Callable[[Any, Any], Any] = self.variables.get
-            fields = tuple(map(replaced, expr.fields, expr.fields))
-            new: e.Expr = expr if fields == expr.fields else e.Tuple(fields, expr.struct_info, expr.span)
-        else:
-            new = map_operands(expr, self.expr)
+        new = map_operands(expr, self.expr)
         if self.dims:
             return self._infos(new)
+        return self._shapes(new) if self.variables and new.struct_info is not None else new
+
+    def _flat(self, expr: e.Tuple) -> e.Expr:
+        """A tuple of leaves, when no shape variables are replaced."""
+        replaced: Callable[[Any, Any], Any] = self.variables.get
+        fields = tuple(map(replaced, expr.fields, expr.fields))
+        new = expr if fields == expr.fields else e.Tuple(fields, expr.struct_info, expr.span)
         return self._shapes(new) if self.variables and new.struct_info is not None else new
 
     def call(self, call: e.Call) -> e.Expr:
         """A call, when no shape variables are replaced."""
         replacements, args = self.variables, call.args
-        op = call.op if type(call.op) is e.OpRef else self.expr(call.op)
+        replaced: Callable[[Any, Any], Any] = replacements.get
+        op = replaced(call.op, call.op) if type(call.op) in e.LEAVES else self.expr(call.op)
         new: tuple[Any, ...]
         if e.LEAVES.issuperset(map(type, args)):  # no loop in Python: most calls are such
-            replaced: Callable[[Any, Any], Any] = replacements.get
             new = tuple(map(replaced, args, args))
         else:
-            new = tuple([self.expr(arg) for arg in args])
+            new = tuple([replaced(arg, arg) if type(arg) in e.LEAVES else self.expr(arg) for arg in args])
         info = call.struct_info
         if op is not call.op or new != args:  # nodes are equal only to themselves
             settled = call.settled if self.keeps_infos else None
@@ -99,9 +103,10 @@ class Substitution:
     def _shapes(self, expr: e.Expr) -> e.Expr:
         """An expression with the variables in its StructInfo, which hold shapes, replaced."""
         sinfo_args = expr.sinfo_args if type(expr) is e.Call else ()
-        if not any([info_holders(info) for info in (expr.struct_info, *sinfo_args) if info is not None]):
+        info = expr.struct_info
+        if (info is None or not info_holders(info)) and not any(map(info_holders, sinfo_args)):
             return expr
-        new = replace(expr, struct_info=self.info(expr.struct_info))
+        new = replace(expr, struct_info=self.info(info))
         if not sinfo_args:
             return new
         infos = tuple([substitute_info(info, {}, self.variables) for info in sinfo_args])

@@ -9,8 +9,9 @@ from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.index_map import IndexMap
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 
@@ -22,6 +23,19 @@ def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     Bound variables correspond by place. Free variables must be the same objects unless `map_free_vars`.
     """
     return _Comparer(map_free_vars).equal(a, b)
+
+
+_UNREAD = frozenset({"op_pattern", "relax.force_pure", "global_symbol"})  # attributes of functions
+
+
+@collector_at_rest()
+def runs_equally(a: object, b: object) -> bool:
+    """True if a run of function `b` gives what a run of `a` gives that ends.
+
+    They have the same structure, but `b` may drop dataflow blocks, whose variables end with them. Attributes that no run reads
+    may differ; the caller tells which PrimFunc a global symbol names.
+    """
+    return _RunComparer(False).equal(a, b)
 
 
 class _Comparer:
@@ -272,7 +286,7 @@ class _Comparer:
         if a.var is None or b.var is None:
             return a.var is b.var
         return (
-            type(a.var) is type(b.var)
+            self._are_alike(a.var, b.var)
             and self.info(a.var.struct_info, b.var.struct_info)
             and self.bind(a.var, b.var)
         )
@@ -291,6 +305,10 @@ class _Comparer:
             return False
         return self.info(a.ret_struct_info, b.ret_struct_info) and self.expr(a.body, b.body)
 
+    def _are_alike(self, a: e.Var, b: e.Var) -> bool:
+        """True if two bound variables are of one kind."""
+        return type(a) is type(b)
+
     def _note(self, param: e.Var, other: e.Var) -> None:
         """Note the value of a scalar parameter. A text names it only if the function computes with it."""
         info, facing = param.struct_info, other.struct_info
@@ -298,6 +316,36 @@ class _Comparer:
             self.scalars[info.value] = param
             if type(facing) is s.PrimStructInfo and facing.value is None:
                 self.unnamed.add(info.value)
+
+
+class _RunComparer(_Comparer):
+    """Compares what runs: not the marks of dataflow blocks that the second side drops, and no attribute that no run reads."""
+
+    def expr(self, a: object, b: object) -> bool:
+        if type(a) is e.SeqExpr and type(b) is e.SeqExpr:
+            return self._bindings(a, b)
+        return super().expr(_plain(a), _plain(b))
+
+    def _bindings(self, a: e.SeqExpr, b: e.SeqExpr) -> bool:
+        if any(type(block) is e.DataflowBlock for block in b.blocks):
+            return self._seq(a, b)
+        left, right = [[item for block in seq.blocks for item in block.bindings] for seq in (a, b)]
+        return (
+            len(left) == len(right)
+            and all(self.binding(x, y) for x, y in zip(left, right, strict=True))
+            and self.expr(a.body, b.body)
+        )
+
+    def _are_alike(self, a: e.Var, b: e.Var) -> bool:
+        return type(a) is type(b) or type(b) is e.Var
+
+
+def _plain(fn: object) -> object:
+    """A function or PrimFunc without the attributes that no run reads; anything else as it is."""
+    attrs = getattr(fn, "attrs", EMPTY)
+    if type(fn) in _HEADS or _UNREAD.isdisjoint(attrs):
+        return fn
+    return replace(fn, attrs=Attrs({name: value for name, value in attrs.items() if name not in _UNREAD}))
 
 
 def _declared(fn: e.ExternFunc) -> s.StructInfo | None:

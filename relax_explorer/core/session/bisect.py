@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,26 @@ from relax_explorer.core.phases import module_check as rules
 from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.builds import Build, as_build
+from relax_explorer.core.session.builds import Build, as_build, stage_of
 from relax_explorer.core.session.compare import (
     Comparison,
     Side,
     Told,
-    compare,
+    Trial,
     links_between,
     mapped,
     side_of,
     untold,
+    verdict_of,
 )
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
 from relax_explorer.core.session.recording import Recording
 from relax_explorer.core.session.samples import Sample, sample_run, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import AgainstFirst
-from relax_explorer.core.session.verdict import Judgement
+from relax_explorer.core.session.verdict import Judgement, Verdict
 
 # -- predicates ------------------------------------------------------------------------------------------------------
 # Tests of one stage of a build. Each returns the reason why it fails, or an empty text; it can be sent to another
@@ -287,7 +289,7 @@ def bisect(
     if build.snapshots:
         changing = [item.number - 1 for item in build.snapshots[1:] if item.changed]
         changing.sort(key=lambda number: (number != failed.number - 1, -number))
-        out = left_out(stages[0], build.passes, changing, test, executor, told)
+        out = left_out(stages[0], build.passes, changing, test, executor, told, _right(build.snapshots))
     before, bad = stages[len(attempts) - 2 : len(attempts)]
     comparison = place = None
     if isinstance(test, SameOutput):
@@ -298,22 +300,26 @@ def bisect(
     return Bisection(tuple(attempts), out, comparison, place)
 
 
+def _right(snapshots: Sequence[Snapshot]) -> list[Stage]:
+    """The first stages of a session, up to one with an error."""
+    found = takewhile(lambda item: not any(problem.is_error for problem in item.problems), snapshots)
+    return [stage_of(item) for item in found]
+
+
 def _wrong_binding(
     build: Build, test: SameOutput, before: Stage, bad: Stage, interrupt: Interrupt | None
 ) -> Comparison:
-    """The comparison of the last good stage with the first bad one, on the samples of the test."""
+    """The comparison of the last good stage with the first bad one, on the samples of the test up to the first that differs."""
     links = links_between(build.snapshots, before.number, bad.number) if build.snapshots else ()
-    result = compare(
-        before,
-        bad,
-        test.function,
-        test.chosen,
-        test.tolerance,
-        links=links,
-        cache=test.cache,
-        interrupt=interrupt,
-    )
-    return replace(result, a=build.title(before), b=build.title(bad))
+    verdicts: list[Verdict] = []
+    for sample in test.chosen:
+        trial = Trial(
+            before, bad, test.function, sample, test.tolerance, links, test.cache, interrupt=interrupt
+        )
+        verdicts.append(verdict_of(trial))
+        if not verdicts[-1].equal:
+            break
+    return Comparison(build.title(before), build.title(bad), test.function, tuple(verdicts))
 
 
 def first_failing(
@@ -351,20 +357,25 @@ def left_out(
     predicate: Predicate,
     executor: Executor | None = None,
     told: Told = untold,
+    known: Sequence[Stage] = (),
 ) -> LeftOut | None:
     """The smallest set of passes to leave out so that the test holds at the end; None if it fails even without all of them.
 
     `changing` are the numbers of the passes to try, the most suspicious one first. Sets of one and two passes are tried one by
-    one, larger ones by delta debugging.
+    one, larger ones by delta debugging. `known` are `first` and the stages after the first passes, which do not run again in
+    this process.
     """
 
     sendable: list[Step | str] = [*passes] if executor is None else [*map(str, passes)]
+    starts = [first] if executor is not None or not known else known
+
+    def without(out: Sequence[int]) -> _Build:
+        start = min(*out, len(starts) - 1)
+        rest = [step for n, step in enumerate(sendable) if n >= start and n not in out]
+        return _Build(starts[start], tuple(rest), predicate)
 
     def hold(sets: Sequence[Sequence[int]]) -> Sequence[int] | None:
-        tasks = [
-            _Build(first, tuple([step for n, step in enumerate(sendable) if n not in out]), predicate)
-            for out in sets
-        ]
+        tasks = [without(out) for out in sets]
         results = mapped(executor, _holds, tasks, "set of passes", told)
         return next((out for out, good in zip(sets, results, strict=False) if good), None)
 

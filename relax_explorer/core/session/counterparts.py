@@ -20,7 +20,7 @@ from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, kind_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.binding_matches import base_name, common_run
-from relax_explorer.core.session.difference import Tolerance, distance, is_float, leaves_of
+from relax_explorer.core.session.difference import Tolerance, distance, is_float, leaves_of, same_bits
 from relax_explorer.core.session.recording import Production
 
 Origins = Mapping[e.Binding, e.Binding]
@@ -210,6 +210,8 @@ class _Labels:
         self._tolerance = tolerance
         self._exact: dict[Hashable, int] = {}
         self._groups: dict[Hashable, list[tuple[float, int, Any]]] = {}
+        self._weights: dict[int, Array] = {}
+        self._floats: dict[int, list[tuple[Array, int]]] = {}  # arrays with labels, by their bytes
         self._count = 0
 
     def label(self, value: Value) -> Hashable:
@@ -239,6 +241,15 @@ class _Labels:
         return self._count
 
     def _float(self, array: Array) -> int:
+        """The label of a tensor. Equal bytes have one label."""
+        same = self._floats.setdefault(hash(array.tobytes()), [])
+        for known, number in same:
+            if known.dtype == array.dtype and known.shape == array.shape and same_bits(known, array):
+                return number
+        same.append((array, self._near(array)))
+        return same[-1][1]
+
+    def _near(self, array: Array) -> int:
         """The label of the known tensor that is equal within the tolerance, else a new one.
 
         Weighted sums of equal tensors are near each other, so only tensors with near sums are compared.
@@ -246,7 +257,9 @@ class _Labels:
         numbers = array.astype(np.float64)
         allowed = self._tolerance.allowed(numbers, array.dtype)
         finite = np.where(np.isfinite(numbers), numbers, 0.0).reshape(-1)
-        weights = _weights(finite.size)
+        weights = self._weights.get(finite.size)
+        if weights is None:
+            weights = self._weights[finite.size] = _weights(finite.size)
         total, margin = float(weights @ finite), float(weights @ allowed.reshape(-1)) * 1.01
         group = self._groups.setdefault((array.dtype.name, array.shape), [])
         place = bisect_left(group, (total - margin,))

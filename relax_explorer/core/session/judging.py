@@ -330,6 +330,7 @@ class Judge:
         self.shadows = shadows
         self._first: tuple[Sequence[Value], IRModule, Recording | NoShadow] | None = None
         self._rounded: tuple[Sequence[Value], IRModule, float, list[Results]] | None = None
+        self._grown: tuple[Sequence[Value], Recording, tuple[Growth, ...]] | None = None
 
     def judge(
         self, a: Ran, b: Ran, tolerance: Tolerance, is_within: bool, links: Origins | None = None
@@ -492,7 +493,13 @@ class Judge:
         return known[3]
 
     def grown(self, ran: Ran, shadow: Recording | None = None) -> tuple[Growth, ...]:
-        """Where rounding grows in a program. Its recorded shadow run is made if it is not given."""
+        """Where rounding grows in a program: found once for the latest one. Its recorded shadow run is made if it is not given."""
+        known = self._grown
+        if known is None or known[0] is not ran.values or known[1] is not ran.run:
+            known = self._grown = ran.values, ran.run, self._growth(ran, shadow)
+        return known[2]
+
+    def _growth(self, ran: Ran, shadow: Recording | None) -> tuple[Growth, ...]:
         wide = shadow or self.shadows.recorded(ran.module, ran.function, ran.values, ran.program)
         if isinstance(wide, NoShadow):
             return ()

@@ -6,6 +6,7 @@ copied at that moment if the program can overwrite memory, so a later write into
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,7 +24,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.memory import Stateful
-from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, to_python
+from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, bytes_of, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, operands, sequences
@@ -137,7 +138,7 @@ class Recording:
 def finished(
     module: IRModule,
     function: str,
-    args: Sequence[Value],
+    args: Sequence[Value] | Arguments,
     cache: Path | None = None,
     interrupt: Interrupt | None = None,
     program: CallProgram | None = None,
@@ -149,12 +150,14 @@ def finished(
     return finished_on(machine_factory(module, function, cache, interrupt, program), args)
 
 
-def finished_on(make: MachineFactory, args: Sequence[Value]) -> Recording:
+def finished_on(make: MachineFactory, args: Sequence[Value] | Arguments) -> Recording:
     """Run a machine to its end, without recording its values."""
-    recording, arguments = Recording(), copied(tuple(args))
+    given = args if isinstance(args, Arguments) else Arguments(tuple(args))
+    recording, arguments = Recording(), given.copies()
     machine: Machine | None = None
     try:
         machine = make(arguments)
+        machine.met = set()
         recording.names = tuple([param.name for param in machine.frame.function.params])
         machine.run()
     except Cancelled:
@@ -164,14 +167,48 @@ def finished_on(make: MachineFactory, args: Sequence[Value]) -> Recording:
         recording.inputs = content(arguments)
         recording.call = _running(machine, make.program)
         return recording
-    recording.inputs = _after(args, arguments)
+    recording.inputs = left = given.after(arguments)
     recording.keep(machine, make)
+    if not machine.kept and all(x is y for x, y in zip(left, given.given, strict=True)):
+        given.take_back(arguments, recording.result)
     return recording
 
 
-def _after(given: Sequence[Value], copies: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The arguments after a run. Those that it did not overwrite are the given ones, so that their copies are freed."""
-    return tuple([value if is_same(value, copy) else copy for value, copy in zip(given, copies, strict=True)])
+_SPARE = 1 << 30
+"""The bytes of copies that stay in memory for the next run."""
+
+
+@dataclass(slots=True, eq=False)
+class Arguments:
+    """The arguments of several runs: each run gets copies, which are those of the run before if it left them as they were."""
+
+    given: tuple[Value, ...]
+    _spare: tuple[Value, ...] | None = None
+
+    def copies(self) -> tuple[Value, ...]:
+        """Copies that belong to one run."""
+        spare, self._spare = self._spare, None
+        return copied(self.given) if spare is None else spare
+
+    def after(self, copies: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The arguments after a run. Those that it did not overwrite are the given ones, so that their copies are freed."""
+        pairs = zip(self.given, copies, strict=True)
+        return tuple([value if is_same(value, copy) else copy for value, copy in pairs])
+
+    def take_back(self, copies: tuple[Value, ...], result: Value) -> None:
+        """Keep copies that a run did not overwrite for the next run, unless its result may share their memory."""
+        if bytes_of(copies) > _SPARE:
+            return
+        places = sorted([_addresses(array) for array in leaves_of(copies) if isinstance(array, np.ndarray)])
+        for part in leaves_of(result):
+            if isinstance(part, np.ndarray):
+                start, end = _addresses(part)
+                number = bisect_left(places, (end, 0))  # copies lie apart from each other
+                if number and places[number - 1][1] > start:
+                    return
+            elif not isinstance(part, (np.generic, Shape, bool, int, float, str)):
+                return  # an object may hold them
+        self._spare = copies
 
 
 def is_same(a: Value, b: Value) -> bool:
@@ -215,7 +252,7 @@ def _running(machine: Machine | None, program: CallProgram | None) -> int:
 def recorded(
     module: IRModule,
     function: str,
-    args: Sequence[Value],
+    args: Sequence[Value] | Arguments,
     cache: Path | None = None,
     interrupt: Interrupt | None = None,
     most: int = INPUT_LIMIT,
@@ -241,13 +278,17 @@ def machine_factory(
     return MachineFactory(make, program)
 
 
-def recorded_on(make: MachineFactory, args: Sequence[Value], most: int = INPUT_LIMIT) -> Recording:
+def recorded_on(
+    make: MachineFactory, args: Sequence[Value] | Arguments, most: int = INPUT_LIMIT
+) -> Recording:
     """Run a machine to its end and record its values, up to `most` bytes."""
     recorder = _Recorder(most, make.program)
-    recording, arguments = recorder.recording, copied(tuple(args))
+    given = args if isinstance(args, Arguments) else Arguments(tuple(args))
+    recording, arguments = recorder.recording, given.copies()
     recording.inputs = arguments
     try:
         machine = make(arguments)
+        machine.met = set()
         recorder.begin(machine)
         while not machine.done:
             recorder.step()
@@ -257,6 +298,7 @@ def recorded_on(make: MachineFactory, args: Sequence[Value], most: int = INPUT_L
         recording.failure = failure.diagnostics[0]
         recording.inputs, recording.call = content(recording.inputs), recorder.call
         return recording
+    recording.inputs = given.after(arguments)
     recording.keep(machine, make)
     return recording
 

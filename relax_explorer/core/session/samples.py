@@ -22,7 +22,7 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, generated_inputs
 from relax_explorer.core.session.naming import FieldNames, names_from
-from relax_explorer.core.session.recording import Recording, content, finished, recorded
+from relax_explorer.core.session.recording import Arguments, Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
 
@@ -153,8 +153,13 @@ class SampleRun:
     """
 
     function: str
-    values: tuple[Value, ...]
+    arguments: Arguments
     program: CallProgram | None = None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values of the arguments."""
+        return self.arguments.given
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -176,7 +181,7 @@ class SampleRun:
         made = self._runnable(stage)
         if isinstance(made, Recording):
             return made
-        return finished(made, self.function, self.values, cache, interrupt, self.program)
+        return finished(made, self.function, self.arguments, cache, interrupt, self.program)
 
     def recorded(
         self, stage: IRModule, cache: Path | None = None, interrupt: Interrupt | None = None
@@ -185,7 +190,7 @@ class SampleRun:
         made = self._runnable(stage)
         if isinstance(made, Recording):
             return made
-        return recorded(made, self.function, self.values, cache, interrupt, program=self.program)
+        return recorded(made, self.function, self.arguments, cache, interrupt, program=self.program)
 
     def _runnable(self, stage: IRModule) -> IRModule | Recording:
         """The stage with the function, or the failure of a stage that has no normal form: it runs nothing."""
@@ -200,9 +205,9 @@ class SampleRun:
 def sample_run(first: Stage, function: str, sample: Sample) -> SampleRun:
     """A sample ready to run on the stages of a build. The first stage tells its parameters. Raises Failure."""
     if sample.calls is None:
-        return SampleRun(function, tuple(sample.values(function_of(first.module, function))))
+        return SampleRun(function, Arguments(tuple(sample.values(function_of(first.module, function)))))
     program = program_of(first.module, sample)
-    return SampleRun(program.name, program.values, program)
+    return SampleRun(program.name, Arguments(tuple(program.values)), program)
 
 
 def program_of(module: IRModule, sample: Sample) -> CallProgram:

@@ -24,6 +24,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.difference import distance, is_float, leaves_of, same_bits
 from relax_explorer.core.session.recording import (
+    Arguments,
     MachineFactory,
     Recording,
     copied,
@@ -49,6 +50,7 @@ class Shadows:
         self._cache, self._interrupt = cache, interrupt
         self._widening = Widening()
         self._known: dict[tuple[int, str], tuple[IRModule, Wide | NoShadow]] = {}
+        self._wide: tuple[Sequence[Value], Arguments] | None = None
 
     def of(self, module: IRModule, function: str) -> Wide | NoShadow:
         """The shadow of a module."""
@@ -82,14 +84,14 @@ class Shadows:
         return self._run(recorded_on, module, function, args, program)
 
     def _run(
-        self, how: Callable[[MachineFactory, Sequence[Value]], Recording], module: IRModule, function: str, args: Sequence[Value],
+        self, how: Callable[[MachineFactory, Arguments], Recording], module: IRModule, function: str, args: Sequence[Value],
         program: CallProgram | None,
     ) -> Recording | NoShadow:  # fmt: skip
         shadow = self.of(module, function)
         if isinstance(shadow, NoShadow):
             return shadow
         try:
-            run = how(self.machine_factory(shadow, function, program), wide_value(tuple(args)))
+            run = how(self.machine_factory(shadow, function, program), self._arguments(args))
         except NotWidened as problem:
             return NoShadow(str(problem))
         except MemoryError:
@@ -99,6 +101,13 @@ class Shadows:
             replace(item, binding=origins.get(item.binding, item.binding)) for item in run.productions
         ]
         return run if run.failure is None else _stopped(run.failure)
+
+    def _arguments(self, args: Sequence[Value]) -> Arguments:
+        """The arguments in float64. Those of the latest run are known."""
+        if self._wide is None or self._wide[0] is not args:
+            self._wide = None  # free the memory first
+            self._wide = args, Arguments(wide_value(tuple(args)))
+        return self._wide[1]
 
     def machine_factory(
         self, shadow: Wide, function: str, program: CallProgram | None = None

@@ -6,7 +6,7 @@ results with the same bits are judged once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,10 @@ from pathlib import Path
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value, bytes_of
-from relax_explorer.core.exec.widening import called
-from relax_explorer.core.program.equal import structural_equal
+from relax_explorer.core.exec.widening import by_packed_name, called
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.program.equal import runs_equally, structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import Build, as_build
 from relax_explorer.core.session.call_program import CallProgram
@@ -40,6 +42,40 @@ _KEPT = 1 << 30
 """The bytes of inputs that stay in memory for the next stage."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Program:
+    """A program that runs: a module with it, and its number. If a run of program `twin` ends, this one gives the same."""
+
+    module: IRModule
+    number: int
+    twin: int | None
+
+
+class _Programs:
+    """The programs among modules. Modules whose functions that may run are equal have one."""
+
+    def __init__(self, entries: tuple[str, ...]) -> None:
+        self._entries = entries
+        self._different: list[_Program] = []
+        self._known: PerNode[_Program] = PerNode()
+
+    def of(self, module: IRModule) -> _Program:
+        """The program of a module."""
+        return self._known.of(module, self._find)
+
+    def _find(self, module: IRModule) -> _Program:
+        twin = None
+        for other in self._different:
+            if all(runs_the_same(module, other.module, name) for name in self._entries):
+                return other
+            if twin is None and all(
+                runs_the_same(other.module, module, name, runs_equally) for name in self._entries
+            ):
+                twin = other.number
+        self._different.append(_Program(module, len(self._different), twin))
+        return self._different[-1]
+
+
 @dataclass(slots=True, eq=False)
 class _OfSample:
     """What is known on one sample: the run of the first stage, the runs of programs by number, and their judgements."""
@@ -47,6 +83,7 @@ class _OfSample:
     inputs: SampleRun
     first: Ran
     judge: Judge
+    programs: _Programs
     runs: dict[int, Recording] = field(default_factory=dict)
     weighed: list[tuple[Recording, Weighed]] = field(default_factory=list)
 
@@ -65,7 +102,7 @@ class AgainstFirst:
         self.first, self.function, self.tolerance = first, function, tolerance
         self._cache, self._interrupt = cache, interrupt
         self._shadows = Shadows(cache, interrupt)
-        self._programs: list[IRModule] = []
+        self._programs: dict[tuple[str, ...], _Programs] = {}  # by the functions that samples call
         self._samples: dict[Sample, _OfSample] = {}
 
     def weighed(self, stage: Stage, sample: Sample) -> tuple[Weighed, Recording]:
@@ -83,10 +120,14 @@ class AgainstFirst:
     def run(self, stage: Stage, sample: Sample) -> Recording:
         """The run of a stage on a sample."""
         known = self._of(sample)
-        number = self._number(stage.module, known.inputs)
-        if number not in known.runs:
-            known.runs[number] = known.inputs.finished(stage.module, self._cache, self._interrupt)
-        return known.runs[number]
+        program = known.programs.of(stage.module)
+        found = known.runs.get(program.number)
+        if found is None:
+            found = None if program.twin is None else known.runs.get(program.twin)
+            if found is None or found.failure is not None:
+                found = known.inputs.finished(stage.module, self._cache, self._interrupt)
+            known.runs[program.number] = found
+        return found
 
     def program(self, sample: Sample) -> CallProgram | None:
         """The calls of a file that a sample makes."""
@@ -112,29 +153,31 @@ class AgainstFirst:
             run = given.finished(module, self._cache, self._interrupt)
             ran = ran_of(given, module, run)
             judge = Judge(self._cache, self._interrupt, self._shadows)
-            known = self._samples[sample] = _OfSample(given, ran, judge, {self._number(module, given): run})
+            programs = self._programs.setdefault(given.entries, _Programs(given.entries))
+            runs = {programs.of(module).number: run}
+            known = self._samples[sample] = _OfSample(given, ran, judge, programs, runs)
         return known
 
-    def _number(self, module: IRModule, given: SampleRun) -> int:
-        """The number of a program. Modules whose functions that may run are equal have one number."""
-        names = given.entries
-        for number, other in enumerate(self._programs):
-            if module is other or all(runs_the_same(module, other, name) for name in names):
-                return number
-        self._programs.append(module)
-        return len(self._programs) - 1
 
-
-def runs_the_same(a: IRModule, b: IRModule, function: str) -> bool:
-    """True if all functions that a call may run are equal in two modules."""
+def runs_the_same(
+    a: IRModule, b: IRModule, function: str, equal: Callable[[object, object], bool] = structural_equal
+) -> bool:
+    """True if all functions that a call may run are equal in two modules, and their symbols name equal PrimFuncs."""
     a, b = normal_form_of(a), normal_form_of(b)
     names = called(a, function)
     if not names or set(names) != set(called(b, function)):
         return False
     return all(
-        a.functions[name] is b.functions[name] or structural_equal(a.functions[name], b.functions[name])
+        a.functions[name] is b.functions[name] or equal(a.functions[name], b.functions[name])
         for name in names
-    )
+    ) and _by_packed_name(a, names) == _by_packed_name(b, names)
+
+
+def _by_packed_name(module: IRModule, names: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for fn in [module.functions[name] for name in names]:
+        found |= by_packed_name(module, fn) if type(fn) is e.Function else {}
+    return found
 
 
 def _is_same_run(a: Recording, b: Recording) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -168,7 +169,7 @@ def byte_offset(array: Array) -> int:
 
 def view_of(data: Array, shape: tuple[int, ...], dtype: np.dtype[Any], start: int) -> Array:
     """An array over the bytes of another, from `start` on; raises BadValue if it would reach beyond them."""
-    size = dtype.itemsize * int(np.prod(shape, dtype=object))
+    size = dtype.itemsize * math.prod(map(int, shape))
     if min(shape, default=0) < 0 or start < 0:
         raise BadValue(f"a view of shape {shape} at byte {start} has a number below 0")
     if start + size > data.nbytes:
