@@ -128,8 +128,8 @@ def test_passes_that_change_attributes_derive_nothing(name: str, monkeypatch: py
     runs = list[FunctionNormalizer]()
     monkeypatch.setattr(FunctionNormalizer, "run", lambda self, fn: runs.append(self))
     monkeypatch.setattr(derived_again, "CHECKS", False)
-    looked, mentions = list[e.Function](), call_graph._mentioned
-    monkeypatch.setattr(call_graph, "_mentioned", lambda fn: looked.append(fn) or mentions(fn))  # type: ignore[func-returns-value]  # None
+    looked, mentions = list[e.Function](), call_graph._found
+    monkeypatch.setattr(call_graph, "_found", lambda fn: looked.append(fn) or mentions(fn))  # type: ignore[func-returns-value]  # None
     assert run_step(Step(rxe.passes.get(name)), module).changed
     assert runs == []
     assert looked == []  # no fresh name is asked for

@@ -109,39 +109,20 @@ def _kernel(
     op: type[Op], call: e.Call, args: Sequence[Value], is_enough: Callable[[s.StructInfo | None], bool]
 ) -> _Made | None:
     places: dict[e.Var, Place] = {}
-
-    def operand(value: Value, arg: e.Expr, stated: s.StructInfo | None, place: Place) -> e.Expr:
-        info = stated if is_enough(stated) else info_of(value, stated)
-        if isinstance(info, s.TensorStructInfo):
-            var = e.Var(f"x{len(places)}", s.TensorStructInfo(info.dims, info.dtype, info.ndim))
-            places[var] = place
-            return var
-        if isinstance(info, s.ShapeStructInfo) and info.values is not None:
-            return e.ShapeExpr(info.values, info)
-        return arg
-
-    operands: list[e.Expr] = []
-    for number, (arg, value) in enumerate(zip(call.args, args, strict=False)):
-        stated = arg.struct_info
-        if type(value) is tuple:
-            known = stated.fields if isinstance(stated, s.TupleStructInfo) else [None] * len(value)
-            fields = [operand(item, arg, known[part], (number, part)) for part, item in enumerate(value)]
-            infos = tuple([item.struct_info or s.OBJECT for item in fields])
-            operands.append(e.Tuple(tuple(fields), s.TupleStructInfo(infos)))
-        else:
-            operands.append(operand(value, arg, stated, (number, -1)))
+    pairs = enumerate(zip(call.args, args, strict=False))
+    operands = tuple([_operand(arg, value, number, places, is_enough) for number, (arg, value) in pairs])
     infos = tuple([item.struct_info or s.OBJECT for item in operands])
     try:
-        plain = e.Call(call.op, tuple(operands), call.attrs, call.sinfo_args, None, call.span)
+        plain = e.Call(call.op, operands, call.attrs, call.sinfo_args, None, call.span)
         absent = [None] * (len(args) - len(operands))
         out = op.infer(Site(plain, op), *infos, *absent, **call.attrs)
-        lowered = lower(e.Call(call.op, plain.args, call.attrs, call.sinfo_args, out, call.span), infos)
+        lowered = lower(e.Call(call.op, operands, call.attrs, call.sinfo_args, out, call.span), infos)
     except (InferFailure, NotLowered):
         return None
     outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
-    tensors = [item for item in outputs if isinstance(item, s.TensorStructInfo)]
-    order = [_taken(arg, places) for arg in lowered.args]
-    if len(tensors) < len(outputs) or None in order:
+    tensors = tuple([item for item in outputs if isinstance(item, s.TensorStructInfo)])
+    order = tuple([place for arg in lowered.args if (place := _taken(arg, places)) is not None])
+    if len(tensors) < len(outputs) or len(order) < len(lowered.args):
         return None
     axes = {
         dim: (place, axis)
@@ -149,13 +130,34 @@ def _kernel(
         for axis, dim in enumerate(s.lengths(var.struct_info or s.OBJECT))
         if type(dim) is p.PrimVar
     }
-    return _Made(
-        lowered.prim_func,
-        tuple([item for item in order if item is not None]),
-        tuple(tensors),
-        isinstance(out, s.TupleStructInfo),
-        axes,
-    )
+    return _Made(lowered.prim_func, order, tensors, isinstance(out, s.TupleStructInfo), axes)
+
+
+def _operand(
+    arg: e.Expr,
+    value: Value,
+    number: int,
+    places: dict[e.Var, Place],
+    is_enough: Callable[[s.StructInfo | None], bool],
+) -> e.Expr:
+    """The operand of a call for one of these values, with what the call states where that `is_enough`. Notes where tensors are."""
+
+    def leaf(value: Value, stated: s.StructInfo | None, field: int) -> e.Expr:
+        info = stated if is_enough(stated) else info_of(value, stated)
+        if isinstance(info, s.TensorStructInfo):
+            var = e.Var(f"x{len(places)}", s.TensorStructInfo(info.dims, info.dtype, info.ndim))
+            places[var] = number, field
+            return var
+        if isinstance(info, s.ShapeStructInfo) and info.values is not None:
+            return e.ShapeExpr(info.values, info)
+        return arg
+
+    stated = arg.struct_info
+    if type(value) is not tuple:
+        return leaf(value, stated, -1)
+    known = stated.fields if isinstance(stated, s.TupleStructInfo) else [None] * len(value)
+    fields = tuple([leaf(item, known[part], part) for part, item in enumerate(value)])
+    return e.Tuple(fields, s.TupleStructInfo(tuple([item.struct_info or s.OBJECT for item in fields])))
 
 
 def _is_known(info: s.StructInfo | None) -> bool:
