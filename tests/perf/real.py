@@ -90,12 +90,18 @@ def _elementwise(count: int) -> str:
     return value
 
 
+def _softmax(x: Array) -> Array:
+    x = np.exp(x - x.max(1, keepdims=True))
+    x /= x.sum(1, keepdims=True)
+    return x
+
+
 SQUARE, LINE, IMAGE = (4096, 4096), (10_000_000,), (1, 64, 112, 112)
 HEADS = (12, 128, 64)
 KERNELS = [
     Kernel("elementwise-8", _elementwise(8), (LINE,), moved=20_000_000),
-    Kernel("exp-tanh-sigmoid", "R.sigmoid(R.tanh(R.exp(x)))", (LINE,), lambda x: np.tanh(np.exp(x)), moved=20_000_000, most=2),
-    Kernel("softmax", "R.nn.softmax(x, axis=-1)", (SQUARE,), lambda x: np.exp(x - x.max(1, keepdims=True)), moved=2 * 4096**2, most=2),
+    Kernel("exp-tanh-sigmoid", "R.sigmoid(R.tanh(R.exp(x)))", (LINE,), lambda x: 1 / (1 + np.exp(-np.tanh(np.exp(x)))), moved=20_000_000, most=2),
+    Kernel("softmax", "R.nn.softmax(x, axis=-1)", (SQUARE,), _softmax, moved=2 * 4096**2, most=2),
     Kernel("sum-rows", "R.sum(x, axis=[1])", (SQUARE,), lambda x: x.sum(1), moved=4096**2),
     Kernel("sum-columns", "R.sum(x, axis=[0])", (SQUARE,), lambda x: x.sum(0), moved=4096**2),
     Kernel("sum-all", "R.sum(x)", (LINE,), np.sum, moved=10_000_000),
