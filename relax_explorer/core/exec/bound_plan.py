@@ -22,7 +22,7 @@ from relax_explorer.core.exec.kernel_traps import NOTE_LENGTH
 from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.memory import Storage
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.trace_rows import player
+from relax_explorer.core.exec.trace_rows import Words, player
 from relax_explorer.core.exec.values import Lengths, Types, Value, types_of
 from relax_explorer.core.ops.machine.view import view_of
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -74,7 +74,6 @@ class Fixed:
     value: Value
 
 
-Words = np.ndarray[Any, Any]
 Source = Given | Made | Tensor | Heap | Fixed | tuple[Any, ...]  # a tuple has the sources of its fields
 
 

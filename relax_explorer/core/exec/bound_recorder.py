@@ -17,7 +17,6 @@ from relax_explorer.core.exec.bound_plan import (
     Needs,
     Source,
     Tensor,
-    Words,
     is_builtin,
     places,
     type_in,
@@ -27,7 +26,7 @@ from relax_explorer.core.exec.known_call import ERRORS, Rule
 from relax_explorer.core.exec.memory import ENDED, Storage
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.trace_rows import FEWEST, MOST, WIDTH
+from relax_explorer.core.exec.trace_rows import FEWEST, MOST, words_of
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.struct_info import PrimStructInfo
@@ -305,7 +304,8 @@ class Recorder:
 
     def bound(self) -> Bound | None:
         """The part as far as it was followed. None if two registers have one storage."""
-        words, objects = self._words()
+        objects: dict[Given | Tensor, list[int]] = {}
+        words = words_of(self.rows, objects)
         ends = self._ends()
         given = dict.fromkeys([*_memories(tuple(objects)), *_memories(tuple(ends.values()))])
         arrays = [item for item in given if isinstance(item, Given) and not self._is_storage(item)]
@@ -336,19 +336,6 @@ class Recorder:
             ends,
             self.copy.has_ended,
         )
-
-    def _words(self) -> tuple[Words, dict[Given | Tensor, list[int]]]:
-        """The words of all rows without addresses of arrays, and the places of these."""
-        words = np.zeros(len(self.rows) * WIDTH, np.int64)
-        objects: dict[Given | Tensor, list[int]] = {}
-        for number, (function, arguments) in enumerate(self.rows):
-            words[number * WIDTH : number * WIDTH + 2] = function, len(arguments)
-            for at, argument in enumerate(arguments, number * WIDTH + 2):
-                if isinstance(argument, int):
-                    words[at] = argument
-                else:
-                    objects.setdefault(argument, []).append(at)
-        return words, objects
 
     def _needs(self, found: dict[Given, tuple[int, int] | None]) -> Needs:
         return Needs(

@@ -57,6 +57,7 @@ class Fixed:
 
 Source = Given | Made | Fixed | tuple[Any, ...]  # a tuple has the sources of its fields
 Word = int | Given | Made
+Words = np.ndarray[Any, Any]
 Places = np.ndarray[Any, Any]  # the numbers of the words that hold the address of one object
 
 
@@ -131,6 +132,19 @@ def _value(source: Source, registers: list[Value], made: Mapping[Made, Value]) -
     if isinstance(source, Made):
         return made[source]
     return registers[source.slot] if isinstance(source, Given) else source.value
+
+
+def words_of(rows: Sequence[tuple[int, Sequence[Any]]], objects: dict[Any, list[int]]) -> Words:
+    """The words of rows, without the addresses of objects. The places of these are added to `objects`."""
+    words = np.zeros(len(rows) * WIDTH, np.int64)
+    for number, (function, arguments) in enumerate(rows):
+        words[number * WIDTH : number * WIDTH + 2] = function, len(arguments)
+        for at, argument in enumerate(arguments, number * WIDTH + 2):
+            if isinstance(argument, int):
+                words[at] = argument
+            else:
+                objects.setdefault(argument, []).append(at)
+    return words
 
 
 # -- recording ----------------------------------------------------------------------------------------------------------------
@@ -239,15 +253,8 @@ class _Recorder:
 
     def rows(self, length: int) -> Rows:
         """The rows of all recorded steps."""
-        words = np.zeros(len(self.made) * WIDTH, np.int64)
         objects: dict[Word, list[int]] = {Made(number): [] for number in range(len(self.types))}
-        for number, (address, arguments) in enumerate(self.made):
-            words[number * WIDTH : number * WIDTH + 2] = address, len(arguments)
-            for at, argument in enumerate(arguments, number * WIDTH + 2):
-                if isinstance(argument, int):
-                    words[at] = argument
-                else:
-                    objects.setdefault(argument, []).append(at)
+        words = words_of(self.made, objects)
         kept = set(_results(tuple(self.registers.values())))
         places = {item: np.array(at, np.intp) for item, at in objects.items()}
         results = [(Made(n), of, places[Made(n)]) for n, of in enumerate(self.types)]
