@@ -11,6 +11,7 @@ from relax_explorer.core.exec import own_kernels
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.engine import engine
+from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.kernel_pieces import filled
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.plan import plan
@@ -141,6 +142,23 @@ def test_numpy_answers_where_the_kernel_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Kernels, "call", fails)
     for _ in range(2):
         np.testing.assert_array_equal(rxe.run(module, "main", values), expected)
+
+
+def test_an_interrupt_ends_the_run_and_the_next_one_has_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cancelled(*args: object) -> None:
+        raise Cancelled
+
+    module, values = program("R.nn.gelu(x)", [ROWS]), arrays([ROWS])
+    expected = rxe.run(module, "main", values)
+    for run in (
+        module,
+        program("R.nn.gelu(x)", [ROWS]),
+    ):  # one that remembers the call, and one that does not
+        with monkeypatch.context() as patched:
+            patched.setattr(Kernels, "call", cancelled)
+            with pytest.raises(Cancelled):
+                rxe.run(run, "main", values)
+        assert rxe.run(run, "main", values).tobytes() == expected.tobytes()
 
 
 def test_each_step_gives_what_a_run_gives() -> None:

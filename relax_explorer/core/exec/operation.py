@@ -14,6 +14,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.kernels import too_large
 from relax_explorer.core.exec.known_call import operator_again, pays, remember_operator
 from relax_explorer.core.exec.match import Mismatch, match
@@ -104,7 +105,9 @@ def _refused(
 def with_operands(
     failure: Failure, frame: Frame, call: e.Call, op: type[Op], args: Sequence[Value]
 ) -> Failure:
-    """Add to a failure the operands, their places in the call, and the shape variables of their types."""
+    """Add to a failure the operands, their places in the call, and the shape variables of their types. A run that was cancelled has none."""
+    if isinstance(failure, Cancelled):
+        return failure
     spans = operand_spans(call.span)
     places = spans if len(spans) >= len(args) else call.args
     names = [q.name for q in op.operands] or ["the operand"]

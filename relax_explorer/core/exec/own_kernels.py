@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.kernels import Loops
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.values import Value, info_of, types_of
+from relax_explorer.core.exec.values import Types, Value, info_of, types_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -48,28 +49,30 @@ def _is_worth(args: Sequence[Value]) -> bool:
 
 @dataclass(slots=True, eq=False)
 class OwnKernel:
-    """The kernel of one call, made when it is first called with operands of other types."""
+    """The kernel of one call. It is made again for operands of other types, unless it serves all lengths."""
 
     op: type[Op]
     call: e.Call
-    types: Any = None
-    made: _Made | None = None
+    latest: tuple[Types | None, _Made | None] = (None, None)  # one value: another thread may run the program
 
     def __call__(self, *args: Value, **attrs: object) -> Value:  # noqa: D102  # the class says it
         loops, evaluate = compiler_in_use(), self.op.evaluate
         assert evaluate is not None  # the caller checked this
         if isinstance(loops, Loops):
             types = types_of(args)
-            if types != self.types and not (self.made is not None and self.made.variables):
-                self.made = _made(self.op, self.call, args)
-            self.types = types
-            if self.made is not None:
+            known, made = self.latest
+            if types != known and not (made is not None and made.variables):
+                made = _made(self.op, self.call, args)
+            self.latest = types, made
+            if made is not None:
                 try:
-                    value = self.made(loops, args)
-                    loops.kernels.owned[id(self.call)] = self.made.fn
+                    value = made(loops, args)
+                    loops.kernels.owned[id(self.call)] = made.fn
                     return value
+                except Cancelled:
+                    raise
                 except Failure:  # NumPy gives the value, or says what is wrong
-                    self.made = None
+                    self.latest = types, None
         return evaluate(*args, **attrs)
 
 
