@@ -12,7 +12,13 @@ from relax_explorer.core.exec import memory
 from relax_explorer.core.exec.faults import claim, guarded, say
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
-from relax_explorer.core.exec.known_call import kernel_again, kernel_arguments, pays, remember_kernel
+from relax_explorer.core.exec.known_call import (
+    kernel_again,
+    kernel_arguments,
+    pays,
+    remember_kernel,
+    view_axes,
+)
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value
@@ -53,7 +59,10 @@ def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value])
     inputs = kernel_arguments(args[1])
     if tail and not isinstance(fn.params[-1], PrimVar):  # they precede the outputs
         inputs, tail = [*inputs, *tail], []
-    value = guarded(machine, at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node))
+    axes = view_axes(machine, frame, at, fn)
+    value = guarded(
+        machine, at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node, axes)
+    )
     if pays(machine, at):
         remember_kernel(machine, frame, at, fn, args, [inputs, tail], value)
     machine.write(frame, at.target, value)

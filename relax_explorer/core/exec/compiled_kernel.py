@@ -255,13 +255,38 @@ class Kernel:
             return None
         if self.divided is not None and self.divided.parts.pays(dims):
             return None
-        if self._shared(dims) is not None:
+        if self._shared(dims) is not None or not all([value.flags.c_contiguous for _, value in arrays]):
             return None
         if self.variables.share(self.fn.params, values):
             return None
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
         note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
         return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
+
+    def in_pieces(
+        self, args: Sequence[Value], inputs: int
+    ) -> tuple[Callable[[Sequence[Any], Interrupt], bool], list[Any]] | None:
+        """What runs the pieces, and its arguments. None if they don't pay, an array must be converted, or one of the `inputs` is written."""
+        dims = self._dims(args)
+        if self.divided is None or not self.divided.parts.pays(dims):
+            return None
+        values = self._passed(args, dims)
+        written = any(param in self.variables.written for param in self.fn.params[:inputs])
+        converted = any(
+            type(arg) is np.ndarray and arg is not value for arg, value in zip(args, values, strict=False)
+        )
+        if written or converted or self.variables.share(self.fn.params, values):
+            return None
+        divided = self.divided
+        return lambda passed, interrupt: divided.run(passed, dims, interrupt), values
+
+    def takes_view(self, place: int) -> bool:
+        """True if the array at a place need not be compact, since only products read it."""
+        return self.divided is not None and self.fn.params[place] in self.divided.parts.viewed
+
+    def check(self, args: Sequence[Value]) -> None:
+        """Compare the arguments with the buffers. Raises Failure."""
+        self._dims(args)
 
     def may_stop(self, function: object) -> bool:
         """True if a compiled text may stop, beside the interrupt."""
@@ -293,6 +318,9 @@ class Kernel:
             name = IN_ORDER
         elif self.divided is not None and self.divided.run(values, dims, interrupt):
             return None
+        values = [
+            np.ascontiguousarray(item) if type(item) is np.ndarray and item.ndim else item for item in values
+        ]
         iterations = self._shared(dims) if name == TRUSTING else None
         if iterations is None:
             function = self._function(self.code, (*values, _NOTHING, interrupt.address), name)
@@ -376,7 +404,8 @@ class Kernel:
             return arg.astype(np.float32, order="C")  # np.ascontiguousarray would give a scalar an axis
         if not arg.dtype.isnative:  # of the other byte order
             return arg.astype(arg.dtype.newbyteorder("="), order="C")
-        return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
+        is_fine = arg.flags.c_contiguous or (self.divided is not None and param in self.divided.parts.viewed)
+        return arg if is_fine and arg.flags.aligned else np.ascontiguousarray(arg)
 
     def _whole(self, param: p.PrimVar, arg: Any) -> Any:
         """An integer or bool parameter. It must fit its dtype."""

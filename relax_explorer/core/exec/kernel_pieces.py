@@ -72,7 +72,11 @@ class Access:
             sum([f.get(axis, 0) * step for f, step in zip(self.factors, array.strides, strict=True)])
             for axis in axes
         ]
-        return as_strided(array[(..., *first)], [lengths[axis] for axis in axes], strides)
+        sizes = [lengths[axis] for axis in axes]
+        if array.flags.c_contiguous:  # a fifth of the time of `as_strided`
+            offset = sum([start * step for start, step in zip(self.starts, array.strides, strict=True)])
+            return np.ndarray(sizes, array.dtype, array, offset, strides)
+        return as_strided(array[(..., *first)], sizes, strides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +333,7 @@ class Pieces:
     allocated: tuple[Buffer, ...]
     pieces: tuple[Piece, ...]
     kinds: Collection[str]
+    viewed: frozenset[object]  # the buffers that only contractions read
 
     def pays(self, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if a contraction or a parallel loop is large enough for these lengths."""
@@ -410,7 +415,15 @@ def pieces(fn: t.PrimFunc, kinds: Collection[str] = PARALLEL) -> Pieces | None:
             pending.append(node)
             continue
         pending = []
-    return Pieces((*fn.params, *shape_variables(fn)), allocated, (*result, *_kernel(fn, pending)), kinds)
+    result += _kernel(fn, pending)
+    return Pieces((*fn.params, *shape_variables(fn)), allocated, tuple(result), kinds, _viewed(result))
+
+
+def _viewed(parts: Sequence[Piece]) -> frozenset[object]:
+    contractions = [part for part in parts if type(part) is Contraction]
+    read = {access.buffer for part in contractions for access in (part.left, part.right)}
+    written = {part.out.buffer for part in contractions}
+    return frozenset(read - written).difference(*[part.params for part in parts if type(part) is t.PrimFunc])
 
 
 def _top(body: t.Stmt) -> tuple[tuple[Buffer, ...], list[t.Stmt]] | None:

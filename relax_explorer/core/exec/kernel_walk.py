@@ -20,7 +20,7 @@ from relax_explorer.core.exec.compiled_kernel import Variables, uncompiled
 from relax_explorer.core.exec.first_store import always_read
 from relax_explorer.core.exec.frame import Evicted, Frame, recalled
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.kernels import Kernels, allocate, by_symbol
+from relax_explorer.core.exec.kernels import REFERENCE, Kernels, allocate, by_symbol
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.reference_kernel import Array, Open, Reference, Returned
@@ -448,7 +448,7 @@ def entered(machine: Machine, name: str) -> KernelWalk:
     frame, at = found
     kernels, known = machine.kernels, at.known
     evicted = _evicted(frame, at)
-    machine.kernels, at.known = _Entering(interrupt=machine.interrupt), None
+    machine.kernels, at.known = _Entering(interrupt=machine.interrupt, engine=REFERENCE), None
     try:
         for slot, value in evicted.items():
             frame.registers[slot] = recalled(value)

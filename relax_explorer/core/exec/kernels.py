@@ -25,7 +25,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.element_loops import Loop
-from relax_explorer.core.ops.kit.ndarrays import empty
+from relax_explorer.core.ops.kit.ndarrays import dense, empty
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -245,10 +245,17 @@ class Kernels:
         out: s.StructInfo,
         dims: Lengths,
         place: object,
+        axes: Sequence[int] | None = None,
     ) -> Value:
-        """The outputs of a PrimFunc. They are allocated from `out`, and passed between the arguments and `tail`."""
+        """The outputs of a PrimFunc. They are allocated from `out`, and passed between the arguments and `tail`.
+
+        With `axes`, the result is a view of the only argument with its axes in this order, as far as BLAS takes it.
+        """
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
         results = self.results(fn, len(args), infos, dims, place)
+        if axes is not None:
+            self.get(fn).check([*args, *results])
+            return dense(args[0].transpose(axes))
         self.call(fn, [*args, *results, *tail])
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.own_kernels import OwnKernel
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
@@ -24,7 +24,7 @@ from relax_explorer.core.exec.values import Lengths, Shape, Types, Value, types_
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import info_holders, info_vars
 from relax_explorer.core.ops.kit.decl import Op
-from relax_explorer.core.ops.kit.ndarrays import UFUNCS, empty
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS, dense, empty
 from relax_explorer.core.tir.stmt import PrimFunc
 
 ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
@@ -95,19 +95,13 @@ class KnownTuple(Known):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KnownKernel(Known):
-    """A call_tir, and what the compiled code gets."""
+class KnownCall(Known):
+    """A call_tir that passed its checks."""
 
     fn: PrimFunc
     engine: str  # that compiled it
     types: tuple[Type, ...]  # of the results
-    filled: tuple[bool, ...]  # True for a result that the kernel writes whole
     is_tuple: bool
-    function: Callable[..., Any]
-    scalars: tuple[Any, ...]  # converted operands; None for an array
-    tail: tuple[Any, ...]  # scalars after the outputs, and the lengths of the buffers
-    note: np.ndarray[Any, Any]  # where the code notes where it stops; nobody reads it
-    stops: tuple[type[Exception], ...]  # what it raises then
 
     def is_of(self, fn: object, machine: Running) -> bool:
         """True if a machine calls this PrimFunc as it was compiled: another engine compiles it anew."""
@@ -115,21 +109,80 @@ class KnownKernel(Known):
 
     def value(self, given: Value, interrupt: Interrupt) -> Value:
         """The result for the tuple of operands. None if the call needs its checks."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownView(KnownCall):
+    """A call whose result is a view of its operand."""
+
+    axes: tuple[int, ...]
+
+    def value(self, given: Value, interrupt: Interrupt) -> Value:  # noqa: D102  # as in the class above
+        return dense(given[0].transpose(self.axes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownKernel(KnownCall):
+    """A call that fills arrays, and what it gets beside them."""
+
+    filled: tuple[bool, ...]  # True for a result that the kernel writes whole
+    scalars: tuple[Any, ...]  # converted operands; None for an array
+    tail: tuple[Any, ...]  # scalars after the outputs, and the lengths of the buffers
+    viewed: frozenset[int]  # operands that need not be compact
+
+    def value(self, given: Value, interrupt: Interrupt) -> Value:  # noqa: D102  # as in the class above
         passed = kernel_arguments(given)
         for number, scalar in enumerate(self.scalars):
             if scalar is not None:
                 passed[number] = scalar
-            elif not ((flags := passed[number].flags).c_contiguous and flags.aligned):
+            elif (
+                not ((flags := passed[number].flags).c_contiguous or number in self.viewed)
+                or not flags.aligned
+            ):
                 return None  # copied by the checked call: for it numba would compile a text of its own
         outputs = [
             empty(shape, dtype) if is_filled else np.zeros(shape, dtype)
             for (shape, dtype), is_filled in zip(self.types, self.filled, strict=True)
         ]
-        try:
-            self.function(*passed, *outputs, *self.tail, self.note, interrupt.address)
-        except self.stops:
+        if not self.run([*passed, *outputs, *self.tail], interrupt):
             return None  # the checked call stops as well, and says why
         return tuple(outputs) if self.is_tuple else outputs[0]
+
+    def run(self, passed: Sequence[Any], interrupt: Interrupt) -> bool:
+        """Fill the outputs. False if the kernel stopped."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownCode(KnownKernel):
+    """A call of compiled code."""
+
+    function: Callable[..., Any]
+    note: np.ndarray[Any, Any]  # where the code notes where it stops; nobody reads it
+    stops: tuple[type[Exception], ...]  # what it raises then
+
+    def run(self, passed: Sequence[Any], interrupt: Interrupt) -> bool:  # noqa: D102  # as in the class above
+        try:
+            self.function(*passed, self.note, interrupt.address)
+        except self.stops:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownPieces(KnownKernel):
+    """A call of a kernel in pieces."""
+
+    function: Callable[[Sequence[Any], Interrupt], bool]
+
+    def run(self, passed: Sequence[Any], interrupt: Interrupt) -> bool:  # noqa: D102  # as in the class above
+        try:
+            return self.function(passed, interrupt)
+        except Cancelled:
+            raise
+        except Failure:
+            return False
 
 
 @dataclass(slots=True, eq=False)
@@ -138,7 +191,7 @@ class Step:
 
     at: Instruction
     rule: Rule | None = None
-    known: KnownKernel | KnownOperator | KnownTuple | None = None
+    known: KnownCall | KnownOperator | KnownTuple | None = None
     ufunc: np.ufunc | None = None  # of an operator that gives no value of another type
     operands: Callable[[list[Value]], Sequence[Value]] = list
 
@@ -153,7 +206,7 @@ class Step:
                 value = self.ufunc(*self.operands(registers))
             except ERRORS:
                 return False
-        elif type(known) is KnownKernel:
+        elif isinstance(known, KnownCall):
             value = known.value(registers[at.args[1]], machine.interrupt)
         else:
             assert isinstance(known, (KnownOperator, KnownTuple))
@@ -183,7 +236,7 @@ def kernel_again(
 ) -> Value:
     """The result of a kernel that needs no checks. None if it needs them; then nothing was done."""
     known = at.known
-    if type(known) is not KnownKernel or not known.is_of(fn, machine):
+    if not isinstance(known, KnownCall) or not known.is_of(fn, machine):
         return None
     if not known.fits(types_of(args[1:]), frame.dims):
         return None
@@ -242,6 +295,23 @@ def _with(
     return function(*args, *absent, **attrs)
 
 
+def view_axes(machine: Running, frame: Frame, at: Instruction, fn: PrimFunc) -> tuple[int, ...] | None:
+    """The order of the axes if a kernel only transposes for others that multiply, so that its result may be a view of its operand.
+
+    None for another kernel, and where a run can distinguish shared memory from a copy.
+    """
+    from relax_explorer.core.exec.loop_fusion import transposition
+
+    if not at.readers or machine.is_mutable:
+        return None
+    axes, functions = transposition(fn), machine.module.functions
+    for reader, place in at.readers if axes is not None else ():
+        callee = functions.get(frame.registers[reader.args[0]].name)
+        if type(callee) is not PrimFunc or not machine.kernels.get(callee).takes_view(place):
+            return None
+    return axes
+
+
 def remember_kernel(
     machine: Running,
     frame: Frame,
@@ -259,23 +329,35 @@ def remember_kernel(
     results, operands = value if type(value) is tuple else (value,), types_of(args[1:])
     if operands is None:
         return
-    ready = machine.kernels.get(fn).prepared([*inputs, *results, *tail], len(inputs))
-    if ready is None:
-        return
-    function, passed = ready
     dims = info_vars(at.node.sinfo_args[0])
-    at.known = KnownKernel(
+    call = (
         operands,
         dims,
         tuple(map(frame.dims.get, dims)),
         fn,
         machine.kernels.engine,
         tuple([(item.shape, item.dtype) for item in results]),
-        tuple([number in filled(fn) for number in range(len(inputs), len(inputs) + len(results))]),
         type(value) is tuple,
-        function,
-        tuple([None if type(item) is np.ndarray else item for item in passed[: len(inputs)]]),
-        tuple(passed[len(inputs) + len(results) :]),
-        np.zeros(NOTE_LENGTH, np.int64),
-        (InterruptedError, *ERRORS),
     )
+    axes = view_axes(machine, frame, at, fn)
+    if axes is not None:
+        at.known = KnownView(*call, axes)
+        return
+    kernel, arguments = machine.kernels.get(fn), [*inputs, *results, *tail]
+    divided = kernel.in_pieces(arguments, len(inputs))
+    ready = divided or kernel.prepared(arguments, len(inputs))
+    if ready is None:
+        return
+    function, passed = ready
+    numbers = range(len(inputs), len(inputs) + len(results))
+    filling = (
+        tuple([number in filled(fn) for number in numbers]),
+        tuple([None if type(item) is np.ndarray else item for item in passed[: len(inputs)]]),
+        tuple(passed[numbers.stop :]),
+    )
+    if divided is None:
+        note = np.zeros(NOTE_LENGTH, np.int64)
+        at.known = KnownCode(*call, *filling, frozenset(), function, note, (InterruptedError, *ERRORS))
+    else:
+        viewed = frozenset([number for number in range(len(inputs)) if kernel.takes_view(number)])
+        at.known = KnownPieces(*call, *filling, viewed, function)

@@ -364,6 +364,27 @@ class _Copy:
         return _Copy(store.buffer, store.indices, source) if whole else None
 
 
+def transposition(fn: t.PrimFunc) -> tuple[int, ...] | None:
+    """The axes of the first buffer in the order of the second, if a PrimFunc of these two only permutes them."""
+    return _TRANSPOSITION.of(fn, _transposition) or None
+
+
+_TRANSPOSITION: PerNode[tuple[int, ...]] = PerNode()
+
+
+def _transposition(fn: t.PrimFunc) -> tuple[int, ...]:
+    body = fn.body
+    if type(body) is t.SBlock and not (body.iter_vars or body.alloc_buffers or body.match_buffers):
+        body = body.body if body.predicate is None and body.init is None else body
+    copy = _Copy.of(body)
+    if copy is None or (copy.source.buffer, copy.target) != fn.params:
+        return ()
+    indices = copy.source.indices
+    if len(set(indices)) != len(indices) or len(indices) != len(copy.axes):
+        return ()
+    return tuple([indices.index(axis) for axis in copy.axes])
+
+
 class _Forward(Mutator):
     """Replaces loads of a copy by loads of its source."""
 

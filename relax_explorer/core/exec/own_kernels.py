@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 
 def function_of(at: Instruction, op: type[Op], args: Sequence[Value]) -> Function | None:
     """What computes an operator for these operands: its kernel, a view of the operand if that is enough, or NumPy."""
-    if at.as_view and op.view is not None:
+    if at.readers and op.view is not None:
         return op.view
     if not (op.runs_by_kernel(at.node.attrs) and _is_worth(args)):
         return op.evaluate

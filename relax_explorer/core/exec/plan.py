@@ -37,10 +37,15 @@ class Instruction:
     binding: e.Binding | None = None
     jump: int = -1
     dead: tuple[int, ...] = ()  # registers with their last read here
-    as_view: bool = False  # only operators that take views read the target
+    readers: tuple[Reader, ...] = ()  # what reads a target that may be a view of an operand
     known: Any = None  # what the last call with all checks found (`known_call`)
     own: Any = None  # its own kernel (`own_kernels`)
     trace: Any = None  # the calls from here on that need no checks (`trace`)
+
+
+Reader = tuple[
+    Instruction, int
+]  # and the place among its operands; among the fields of the tuple that a kernel gets
 
 
 @dataclass(slots=True, eq=False)
@@ -280,15 +285,31 @@ def _mark_dead(compiled: Plan) -> None:
 
 
 def _mark_views(compiled: Plan) -> None:
-    """Mark the operators whose result may be a view of their operand, as that of a transposed matrix."""
-    able = {at.target: at for at in compiled.code if at.kind == "op" and _declared(at).view is not None}
-    read: set[int] = set()
+    """Tell the calls whose result may be a view of their operand, as that of a transposed matrix, what reads it.
+
+    That of an operator may be one if only operators that take views read it, that of a kernel if only kernels read it. Which kernels
+    take views is asked when they run: a plan does not know the module.
+    """
+    calls = [at for at in compiled.code if at.kind == "op"]
+    able = [at for at in calls if _calls_kernel(at) or _declared(at).view is not None]
+    read: dict[int, list[Reader]] = {}
     for at in compiled.code if able else ():
-        read.update(at.args)
-        for register in () if at.kind == "op" and _declared(at).takes_views else at.args:
-            able.pop(register, None)
-    for register in able.keys() & read:
-        able[register].as_view = True
+        for place, register in enumerate(at.args):
+            read.setdefault(register, []).append((at, place))
+    for at in able:
+        readers = read.get(at.target, [])
+        if not _calls_kernel(at):
+            takes = [reader.kind == "op" and _declared(reader).takes_views for reader, _ in readers]
+        else:
+            takes = [reader.kind == "tuple" for reader, _ in readers]
+            fields = [(call, place) for reader, place in readers for call, _ in read.get(reader.target, ())]
+            takes += [_calls_kernel(call) for call, _ in fields]
+            readers = fields
+        at.readers = tuple(readers) if all(takes) else ()
+
+
+def _calls_kernel(at: Instruction) -> bool:
+    return at.kind == "op" and at.node.op.name == "relax.call_tir"
 
 
 def _declared(at: Instruction) -> type[Op]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.known_call import Known, KnownKernel, KnownOperator, KnownTuple, Rule, Step
+from relax_explorer.core.exec.known_call import Known, KnownCall, KnownOperator, KnownTuple, Rule, Step
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.trace_blocks import blocks
@@ -53,7 +53,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     outside: dict[int, Any] = field(default_factory=dict)
     lengths: dict[p.PrimVar, int | None] = field(default_factory=dict)
-    kernels: dict[str, KnownKernel] = field(default_factory=dict)
+    kernels: dict[str, KnownCall] = field(default_factory=dict)
     parts: dict[int, Part] = field(default_factory=dict)  # by the number of their first step
     runs: int = 0  # to the end
     is_cut: bool = False  # after MOST instructions
@@ -203,11 +203,11 @@ class _Builder:
         known = at.known
         if not isinstance(known, Known):
             return None
-        operands = at.args[1:] if type(known) is KnownKernel else at.args
+        operands = at.args[1:] if isinstance(known, KnownCall) else at.args
         if not known.fits(self._flat(operands), self.frame.dims):
             return None
         self.trace.lengths.update(zip(known.dims, known.lengths, strict=True))
-        if type(known) is KnownKernel:
+        if isinstance(known, KnownCall):
             if known.engine != self.machine.kernels.engine:
                 return None
             self.trace.kernels[self.frame.registers[at.args[0]].name] = known

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.known_call import KnownKernel, KnownOperator, Step, Type
+from relax_explorer.core.exec.known_call import KnownCode, KnownOperator, Step, Type
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.trace_blocks import compiled, has_loop
 from relax_explorer.core.exec.values import Shape, Value
@@ -183,7 +183,7 @@ class _Recorder:
             return False
         if step.rule is not None:
             source = self._between(step)
-        elif type(step.known) is KnownKernel:
+        elif type(step.known) is KnownCode:
             source = self._kernel(step, step.known)
         else:
             source = self._operator(step, step.known) if type(step.known) is KnownOperator else None
@@ -213,7 +213,7 @@ class _Recorder:
         step.rule(self.machine, self.frame, at)  # a shape or a scalar, of lengths that the trace compares
         return Fixed(self.frame.registers[at.target])
 
-    def _kernel(self, step: Step, known: KnownKernel) -> Source | None:
+    def _kernel(self, step: Step, known: KnownCode) -> Source | None:
         address = getattr(known.function, "address", None)
         given = self._source(step.at.args[1])
         if address is None or type(given) is not tuple:
