@@ -448,14 +448,15 @@ def entered(machine: Machine, name: str) -> KernelWalk:
     frame, at = found
     kernels, known = machine.kernels, at.known
     evicted = _evicted(frame, at)
+    values = {slot: recalled(value) for slot, value in evicted.items()}  # kernels may compute them again
     machine.kernels, at.known = _Entering(interrupt=machine.interrupt, engine=REFERENCE), None
     try:
-        for slot, value in evicted.items():
-            frame.registers[slot] = recalled(value)
+        for slot, value in values.items():
+            frame.registers[slot] = value
         machine.attempt()
     except _Entered as call:
-        values = uncompiled(call.fn).passed(call.args_given)
-        return KernelWalk(call.fn, name, values, machine.interrupt)
+        passed = uncompiled(call.fn).passed(call.args_given)
+        return KernelWalk(call.fn, name, passed, machine.interrupt)
     finally:
         machine.kernels, at.known = kernels, known
         for slot, value in evicted.items():
