@@ -162,3 +162,17 @@ def _array(expr: p.PrimExpr) -> Buffer | None:
     dims = [(dim.value if isinstance(dim, p.IntImm) else dim) for dim in pointer.buffer.shape]
     whole = lengths == dims and isinstance(offset, p.IntImm) and offset.value == 0
     return pointer.buffer if whole else None
+
+
+def is_idle(value: p.PrimExpr) -> bool:
+    """True if evaluating an expression does nothing."""
+    return isinstance(value, (p.IntImm, p.PrimVar)) or (
+        isinstance(value, p.PrimCall) and value.op == "assume"
+    )
+
+
+def effect(value: p.PrimExpr) -> str:
+    """A short description of an evaluated expression."""
+    if isinstance(value, p.PrimCall) and value.op == "call_packed" and value.args:
+        return f"a call of {value.args[0]}"
+    return f"{str(value)[:60]}"

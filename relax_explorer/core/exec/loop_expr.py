@@ -35,6 +35,7 @@ from relax_explorer.core.exec.loop_ir import (
     Op,
     Var,
     Whole,
+    parts,
 )
 from relax_explorer.core.exec.values import fault
 from relax_explorer.core.ir import prim as p
@@ -278,6 +279,8 @@ class Expressions:
         )
         keeps = self.fact(lambda sample: sample.keeps(expr))
         site = self.site("division")
+        if _is_whole_quotient(expr):
+            return a
         if self.in_index and (mask := _mask(expr)):
             return self._rest(a, expr, mask)
         divisor = b if natural or divides else Check("divisor", b, *site)
@@ -337,7 +340,7 @@ class Expressions:
 
     def _function(self, expr: p.PrimCall, args: list[Expr]) -> Expr:
         if expr.op == "if_then_else":
-            return Choice(*args)
+            return self._chosen(expr.args[0], *args)
         if expr.op == "likely":
             return args[0]
         if expr.op in BY_NAME and expr.dtype.is_float and element(expr.dtype) == "float32":
@@ -356,6 +359,14 @@ class Expressions:
         if expr.op == "bitwise_not":
             return _op("not", args[0]) if expr.dtype.is_bool else self.into(expr.dtype, _op("~", args[0]))
         raise self.refuse(f"the intrinsic T.{expr.op}")
+
+    def _chosen(self, condition: p.PrimExpr, test: Expr, yes: Expr, no: Expr) -> Expr:
+        """One of two values. Both were translated, so that facts and sites stay the same where the condition is known."""
+        is_true = self.fact(lambda sample: sample.lies(condition, (1, 1)))
+        is_false = self.fact(lambda sample: sample.lies(condition, (0, 0)))
+        if (is_true or is_false) and not any(type(part) is Check for part in parts(test)):
+            return yes if is_true else no
+        return Choice(test, yes, no)
 
     def _integer_function(self, expr: p.PrimCall, args: list[Expr]) -> Expr:
         is_size = expr.op in ("abs", "fabs")
@@ -439,4 +450,10 @@ def _mask(expr: p.Binary) -> int:
 
 def _has_quotient(expr: p.Binary) -> bool:
     """True for a product with a quotient: subtracted from its dividend, it gives a rest."""
-    return type(expr) is p.Mul and any(type(part) in (p.FloorDiv, p.Div) for part in (expr.a, expr.b))
+    quotients = [part for part in (expr.a, expr.b) if isinstance(part, p.FloorDiv | p.Div)]
+    return type(expr) is p.Mul and not all(map(_is_whole_quotient, quotients))
+
+
+def _is_whole_quotient(expr: p.Binary) -> bool:
+    """True for a quotient by 1, as in convolutions with as many groups as channels."""
+    return isinstance(expr, p.FloorDiv | p.Div) and isinstance(expr.b, p.IntImm) and expr.b.value == 1

@@ -18,12 +18,23 @@ LANES = 32  # four vectors of eight: as many as a processor adds at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
-    """A reduction `place = place + term`, or the product, the larger or the smaller of both. `name` begins the names of its arrays and numbers."""
+class Update:
+    """A store `place = place + term`, or the product, the larger or the smaller of both."""
 
     place: ir.Element
     term: Expr
     symbol: str
+
+    def joined(self, place: Expr, value: Expr) -> Expr:
+        """A partial result with one more value."""
+        parts = (place, value)
+        return Op(self.symbol, parts) if self.symbol in STARTS else ir.Apply(self.symbol, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Update):
+    """A reduction. `name` begins the names of its arrays and numbers."""
+
     name: str
     base: str
     axes: tuple[ir.Stmt, ...]
@@ -42,11 +53,6 @@ class Fold:
     def at(self, index: Expr, kind: str = "s") -> ir.Element:
         """A partial result, or the mark of a lane that met a NaN."""
         return ir.Element(self.name + kind, self.place.element, (index,))
-
-    def joined(self, place: Expr, value: Expr) -> Expr:
-        """A partial result with one more value."""
-        parts = (place, value)
-        return Op(self.symbol, parts) if self.symbol in STARTS else ir.Apply(self.symbol, parts)
 
     def marked(self, mark: Expr, value: Expr) -> Expr:
         """A mark that is no longer 0 if a value is NaN. It is added, so that a processor needs no choice between two loads."""
@@ -126,6 +132,14 @@ def fold_of(
     store: ir.Stmt, name: str, base: str, axes: tuple[ir.Stmt, ...], end: Expr, polls: bool
 ) -> Fold | None:
     """The reduction that a store makes. None for another one, and where the kernel may stop."""
+    update = update_of(store)
+    if update is None:
+        return None
+    return Fold(update.place, update.term, update.symbol, name, base, axes, end, polls)
+
+
+def update_of(store: ir.Stmt) -> Update | None:
+    """The step of a reduction that a store makes. None for another one, and where the kernel may stop."""
     if type(store) is not ir.Store or any(type(part) is ir.Check for part in ir.parts(store)):
         return None
     value, place = store.value, store.place
@@ -137,4 +151,4 @@ def fold_of(
     first, term = value.args
     if first != place or place in ir.parts(term):
         return None
-    return Fold(place, term, symbol, name, base, axes, end, polls)
+    return Update(place, term, symbol)

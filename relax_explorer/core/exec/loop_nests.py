@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
@@ -194,6 +195,16 @@ def lane_loop(spatial: Sequence[t.For], summed: Sequence[t.For], block: t.SBlock
     return None
 
 
+FEW = 64  # terms of a sum that are written one after the other
+
+
+def are_few(summed: Sequence[t.For], store: t.Stmt) -> bool:
+    """True for the loops of a reduction of floats that has few terms, whatever the lengths."""
+    extents = [loop.extent.value if isinstance(loop.extent, p.IntImm) else FEW + 1 for loop in summed]
+    is_of_floats = type(store) is t.BufferStore and store.buffer.dtype.name in ("float32", "float64")
+    return is_of_floats and 0 < prod(extents) <= FEW
+
+
 def _is_one(extent: p.PrimExpr) -> bool:
     return isinstance(extent, p.IntImm) and extent.value == 1
 
@@ -256,6 +267,75 @@ def tile(chain: Sequence[t.For], block: t.SBlock) -> tuple[t.For, t.For] | None:
             if along[-1:] == [1] and not any(along[:-1]) and _is_strided(load, inner.var, loops):
                 return outer, inner
     return None
+
+
+# -- borders ---------------------------------------------------------------------------------------------------------
+# A nest that pads asks at each element whether it lies in the margin. Its loops run in parts in which that is known.
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """The conditions of a nest, and where those on its outermost loop begin and cease to hold. None: they always, or never, do."""
+
+    conditions: tuple[p.PrimExpr, ...]
+    low: p.PrimExpr | None
+    high: p.PrimExpr | None
+
+    @property
+    def places(self) -> list[p.PrimExpr]:
+        """The borders that there are."""
+        return [place for place in (self.low, self.high) if place is not None]
+
+
+def borders(node: t.For) -> Borders | None:
+    """The borders of a nest around one store. None if it has no condition on the outermost loop, or several borders of a kind."""
+    loops, body = [node.var], node.body
+    while type(body) is t.For:
+        loops.append(body.var)
+        body = body.body
+    axes: dict[p.PrimVar, p.PrimExpr] = {}
+    if type(body) is t.SBlock:
+        axes = {axis.var: value for axis, value in zip(body.iter_vars, body.iter_values, strict=True)}
+        body = body.body
+    if type(body) is not t.BufferStore:
+        return None
+    conditions = tuple(
+        [
+            p.substitute(expr.args[0], axes)
+            for expr in subexpressions(body.value)
+            if isinstance(expr, p.PrimCall) and expr.op == "if_then_else"
+        ]
+    )
+    found: tuple[set[p.PrimExpr], set[p.PrimExpr]] = set(), set()
+    for condition in conditions:
+        for part in _conjuncts(condition):
+            place = _border(part, node.var)
+            if place is not None and set(p.free_vars(place[1])).isdisjoint(loops):
+                found[place[0]].add(place[1])
+    if node.step is not None or max(map(len, found)) != 1:
+        return None
+    return Borders(conditions, *[next(iter(places), None) for places in found])
+
+
+def _conjuncts(condition: p.PrimExpr) -> Iterator[p.PrimExpr]:
+    if type(condition) is p.And:
+        yield from _conjuncts(condition.a)
+        yield from _conjuncts(condition.b)
+    else:
+        yield condition
+
+
+def _border(condition: p.PrimExpr, var: p.PrimVar) -> tuple[int, p.PrimExpr] | None:
+    """0 and the least value of a variable for which a comparison holds, or 1 and the first one behind. None for another condition."""
+    if not isinstance(condition, p.LT | p.LE | p.GT | p.GE) or var not in (condition.a, condition.b):
+        return None
+    is_left = condition.a is var
+    bound = condition.b if is_left else condition.a
+    if any(isinstance(part, BufferLoad | p.PrimCall) for part in subexpressions(bound)):
+        return None
+    is_high = isinstance(condition, p.LT | p.LE) == is_left
+    is_strict = isinstance(condition, p.LT | p.GT)
+    return int(is_high), bound if is_strict == is_high else p.Add(bound, p.IntImm(1, bound.dtype))
 
 
 # -- polls -----------------------------------------------------------------------------------------------------------

@@ -49,12 +49,16 @@ from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 @once
 def settle() -> None:
-    """Turn off the vectorization of loops with branches.
+    """Turn off two optimizations of LLVM: of loops with branches, and of neighbours that are loaded again.
 
     LLVM 22 loses the index of a store that stands behind a branch together with a division: where the first iteration does not
     take the branch, it stores at index 0 (tests/tir/test_native.py). Choices without a branch are vectorized as before.
+
+    Where an iteration loads `a[i]` and `a[i + 1]`, LLVM would keep the second one for the next iteration. In vectors that takes twice as
+    long as to load it again (tests/perf: depthwise).
     """
     llvm.set_option("", "--enable-if-conversion=false")
+    llvm.set_option("", "--enable-load-in-loop-pre=false")
 
 
 # -- LLVM ------------------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ import numpy as np
 
 from relax_explorer.core.exec import kernel_memory, kernel_traps
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.kernel_memory import is_idle
 from relax_explorer.core.exec.loop_expr import element
 from relax_explorer.core.exec.loop_nests import exchange, reduction_nest
-from relax_explorer.core.exec.loop_statements import is_idle
 from relax_explorer.core.exec.reference_values import Stopped, Values, scalar, wrap
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p

@@ -172,6 +172,26 @@ def _shift_right(a: Interval, n: Interval) -> Interval | None:
     return _hull(*[x >> y for x in a for y in n]) if n[0] >= 0 and n[1] < 64 else None
 
 
+def _certain(is_true: bool, is_false: bool) -> Interval:
+    return int(is_true), int(not is_false)
+
+
+def _same(a: Interval, b: Interval) -> Interval:
+    return _certain(a[0] == a[1] == b[0] == b[1], a[1] < b[0] or b[1] < a[0])
+
+
+def _less(a: Interval, b: Interval) -> Interval:
+    return _certain(a[1] < b[0], a[0] >= b[1])
+
+
+def _at_most(a: Interval, b: Interval) -> Interval:
+    return _certain(a[1] <= b[0], a[0] > b[1])
+
+
+def _not(a: Interval) -> Interval:
+    return 1 - a[1], 1 - a[0]
+
+
 def _union(condition: Interval, a: Interval, b: Interval) -> Interval:
     return _hull(*(a if condition == (1, 1) else b if condition == (0, 0) else (*a, *b)))
 
@@ -188,6 +208,15 @@ _RULES: dict[type, Callable[..., Interval | None]] = {
     p.Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     p.Cast: lambda a: a,  # `of` converts it to the dtype
     p.Select: _union,
+    p.EQ: _same,
+    p.NE: lambda a, b: _not(_same(a, b)),
+    p.LT: _less,
+    p.LE: _at_most,
+    p.GT: lambda a, b: _less(b, a),
+    p.GE: lambda a, b: _at_most(b, a),
+    p.And: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    p.Or: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    p.Not: _not,
 }
 _CALLS: dict[str, Callable[..., Interval | None]] = {
     "if_then_else": _union,
