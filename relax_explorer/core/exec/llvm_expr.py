@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from llvmlite import ir
 
@@ -286,6 +287,26 @@ _WRAPPING = {"add": "add", "sub": "sub", "mul": "mul", "quotient": "udiv", "rest
 _DIVISIONS = frozenset({"floor_div", "floor_mod", "trunc_div", "trunc_mod"})
 
 
+_CHEAP = 24  # parts of an expression that is computed without need
+_QUICK = frozenset({"larger", "smaller", "quotient", "rest"})
+
+
+def is_harmless(node: loops.Expr) -> bool:
+    """True if an expression may be computed though nobody needs its value: it is cheap, and its indices are known to lie inside."""
+    found = list(islice(loops.parts(node), _CHEAP + 1))
+    if len(found) > _CHEAP:
+        return False
+    for part in found:
+        if isinstance(part, loops.Element):
+            if not all([isinstance(index, loops.Inside | loops.Const) for index in part.indices]):
+                return False
+        elif isinstance(part, loops.Check | loops.Flat) or (
+            isinstance(part, loops.Apply) and part.name not in _QUICK
+        ):
+            return False
+    return True
+
+
 class Expressions:
     """Emits expressions into one function."""
 
@@ -353,9 +374,12 @@ class Expressions:
         return result
 
     def _decided(self, node: loops.Op) -> Typed:
-        """The second operand runs only if it is needed, since the first one may guard its indices."""
+        """The second operand runs only if it is needed, since the first one may guard its indices; always if it is cheap and can't stop."""
         builder, is_and = self.builder, node.symbol == "and"
         first = self.truth(node.args[0])
+        if is_harmless(node.args[1]):
+            join = builder.and_ if is_and else builder.or_
+            return Typed(TRUTH, join(first, self.truth(node.args[1])))
         before = builder.block
         more, end = builder.append_basic_block(), builder.append_basic_block()
         builder.cbranch(first, *((more, end) if is_and else (end, more)))
@@ -378,8 +402,11 @@ class Expressions:
 
     def _choice(self, node: loops.Choice) -> Typed:
         builder = self.builder
-        if self.steps:  # both values are there, and a branch would keep loops from becoming vectors
+        # Where both values may be computed, a branch would only keep loops from becoming vectors.
+        if self.steps or (is_harmless(node.yes) and is_harmless(node.no)):
             test, a, b = self.truth(node.condition), self.expr(node.yes), self.expr(node.no)
+            if a.kind != b.kind:
+                raise Unsupported("a choice of two kinds")
             return Typed(a.kind, builder.select(test, a.value, b.value))
         yes, no, end = [builder.append_basic_block() for _ in range(3)]
         builder.cbranch(self.truth(node.condition), yes, no)

@@ -269,6 +269,55 @@ def tile(chain: Sequence[t.For], block: t.SBlock) -> tuple[t.For, t.For] | None:
     return None
 
 
+# -- scans -----------------------------------------------------------------------------------------------------------
+# Loops that mostly keep what they have, as one that looks for the position of a maximum does.
+
+
+BLOCK = 64  # iterations that are skipped together
+
+
+def keeping(node: t.For) -> list[p.PrimExpr] | None:
+    """The conditions under which an iteration changes nothing, if each store of a loop is `B[…] = Select(condition, B[…], other)`.
+
+    The elements are the same ones in each iteration, and nothing else of these buffers is read. None for another loop.
+    """
+    stores = node.body.stmts if type(node.body) is t.SeqStmt else (node.body,)
+    is_long = not isinstance(node.extent, p.IntImm) or node.extent.value >= 4 * BLOCK
+    if node.kind == "thread_binding" or node.step is not None or not is_long:
+        return None
+    found, places = [], {}
+    for store in stores:
+        if type(store) is not t.BufferStore or type(store.value) is not p.Select or store.buffer in places:
+            return None
+        choice, place = store.value, BufferLoad(store.buffer, store.indices)
+        if node.var in p.free_vars(*store.indices) or any(map(_loads, store.indices)):
+            return None
+        if place not in (choice.true_value, choice.false_value):
+            return None
+        places[store.buffer] = place
+        found.append(choice.condition if choice.true_value == place else p.Not(choice.condition))
+    read = [
+        part
+        for store in stores
+        for part in subexpressions(*expressions(store))
+        if isinstance(part, BufferLoad | BufferPtr)
+    ]
+    return found if all([places.get(part.buffer, part) == part for part in read]) else None
+
+
+def unlike(condition: p.PrimExpr, var: p.PrimVar) -> p.PrimExpr | None:
+    """The value that a variable must not have. None for another condition on it."""
+    if type(condition) is not p.Not or type(condition.a) is not p.EQ:
+        return None
+    pair = condition.a.a, condition.a.b
+    other = pair[0] if pair[1] is var else pair[1] if pair[0] is var else None
+    return None if other is None or var in p.free_vars(other) else other
+
+
+def _loads(index: p.PrimExpr) -> bool:
+    return any(isinstance(part, BufferLoad | p.PrimCall) for part in subexpressions(index))
+
+
 # -- borders ---------------------------------------------------------------------------------------------------------
 # A nest that pads asks at each element whether it lies in the margin. Its loops run in parts in which that is known.
 
@@ -331,7 +380,7 @@ def _border(condition: p.PrimExpr, var: p.PrimVar) -> tuple[int, p.PrimExpr] | N
         return None
     is_left = condition.a is var
     bound = condition.b if is_left else condition.a
-    if any(isinstance(part, BufferLoad | p.PrimCall) for part in subexpressions(bound)):
+    if _loads(bound):
         return None
     is_high = isinstance(condition, p.LT | p.LE) == is_left
     is_strict = isinstance(condition, p.LT | p.GT)

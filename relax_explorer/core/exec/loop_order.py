@@ -88,6 +88,14 @@ class Loops(Expressions):
         tiled = None if self.in_order or self.spread else self._tiles(node)
         if tiled is not None and self._in_tiles(*tiled):
             return
+        keeping = loop_nests.keeping(node)
+        if (
+            keeping is not None
+            and not self.in_order
+            and node is not self.divided
+            and self._in_blocks(node, keeping)
+        ):
+            return
         sites = len(self.sites)
         for part in self._parts(node):
             del self.sites[sites:]  # each part has those of the whole
@@ -97,6 +105,45 @@ class Loops(Expressions):
             ):
                 self.statement(node.body)
             self._release(state)
+
+    def _in_blocks(self, node: t.For, keeping: list[p.PrimExpr]) -> bool:
+        """Emit a loop that skips blocks of iterations in which nothing changes. False, with nothing done, where the kernel may stop."""
+        known = len(self.sites), len(self.facts), len(self.out)
+        self.temporaries += 2
+        base, mark, name = f"t{self.temporaries - 1}", f"t{self.temporaries}", self.name(node.var)
+        low, high, end = self._bounds(node)
+        size, sites = Const(loop_nests.BLOCK), len(self.sites)
+        state = self._loop_state()
+        self._enter(node.var, converted(node.var.dtype, node.start), end)
+        changes: list[Expr] = []  # in an iteration
+        others: list[Expr] = []  # in a block
+        for condition in keeping:
+            place = loop_nests.unlike(condition, node.var)
+            if place is None:
+                changes.append(Op("not", (self.expr(condition),)))
+            else:
+                value = self.expr(place)
+                others.append(
+                    Op("and", (Op("<=", (Var(base), value)), Op("<", (value, Op("+", (Var(base), size))))))
+                )
+        del self.sites[sites:]  # the statements have them, too
+        with self.block() as body:
+            self.statement(node.body)
+        self._release(state)
+        until = Op("+", (Var(base), size))
+        tests = [ir.Assign(mark, Op("or", (change, Var(mark)))) for change in changes]
+        looks = loop_nests.loop(node.extent, self.polls.work(node.body))[0]
+        whole = Op("-", (high, ir.Apply("floor_mod", (Op("-", (high, low)), size))))
+        block = (
+            *(() if looks is loop_nests.NEVER else (ir.Poll(),)),
+            ir.Assign(mark, Const(False)),
+            *[ir.Assign(mark, Op("or", (other, Var(mark)))) for other in others],
+            ir.For(name, Var(base), until, tuple(tests)),
+            ir.If(Var(mark), (ir.For(name, Var(base), until, tuple(body)),)),
+        )
+        self.out += [ir.For(base, low, whole, block, size), ir.For(name, whole, high, tuple(body))]
+        may_stop = any(type(part) is ir.Check for node in self.out[known[2] :] for part in ir.parts(node))
+        return self._went(not may_stop, known)
 
     def _parts(self, node: t.For) -> list[tuple[tuple[Expr, Expr], _Ends] | tuple[()]]:
         """Where the parts of a loop begin and end in which the conditions of its nest are known. One without ends is the whole."""
