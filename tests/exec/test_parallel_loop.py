@@ -102,7 +102,8 @@ def test_threads_give_the_values_of_the_loop_in_order(
 
 @pytest.mark.parametrize("kind", ["parallel", "serial"])
 @pytest.mark.parametrize(
-    ("body", "loops", "dtype"), [(TWICE, 1, "int32"), (SUMS, 1, "float32"), (SUMS, 2, "int32"), (ROWS, 1, "float64")]
+    ("body", "loops", "dtype"),
+    [(TWICE, 1, "int32"), (SUMS, 1, "float32"), (SUMS, 2, "int32"), (ROWS, 1, "float64")],
 )  # sums of integers have a loop that sets their start
 def test_threads_of_numba_share_the_loop(
     body: str, loops: int, dtype: str, kind: str, shared: list[tuple[int, int]]

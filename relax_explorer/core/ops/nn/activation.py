@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -375,6 +375,12 @@ class Softmax(Activation, name="relax.nn.softmax"):
     axis: int = attr(-1, "the axis; negative counts from the last")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = ("f32[n,4] axis=-1 -> f32[n,4]", "f32[2,n,3] axis=1 -> f32[2,n,3]")
+    by_kernel = True
+
+    @classmethod
+    def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
+        """If the axis is the last one, so that sums run along memory."""
+        return bool(attrs.get("axis", -1) == -1)
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name

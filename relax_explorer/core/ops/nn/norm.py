@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import ClassVar, TypedDict, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 
@@ -156,6 +156,12 @@ class LayerNorm(Moments, name="relax.nn.layer_norm"):
         "f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",
         "f32[n,2,3] f32[2,3] f32[2,3] axes=[1,2] center=False -> f32[n,2,3]",
     )
+    by_kernel = True
+
+    @classmethod
+    def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
+        """If the moments run along memory."""
+        return -1 in attrs["axes"]
 
     @staticmethod
     def infer(
@@ -254,6 +260,12 @@ class RmsNorm(Normalisation, name="relax.nn.rms_norm"):
         "f32[n,4] f32[4] axes=[-1] -> f32[n,4]",
         "f32[n,2,3] f32[2,3] axes=[-2,-1] epsilon=0.5 -> f32[n,2,3]",
     )
+    by_kernel = True
+
+    @classmethod
+    def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
+        """If the mean runs along memory."""
+        return -1 in attrs["axes"]
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Axes, epsilon: float) -> s.StructInfo:
