@@ -92,6 +92,7 @@ MARGINS = {
     "outside": f"T.if_then_else(not ({ROWS} and {COLUMNS}), T.float32(7), A[T.max(T.min(v - 2, {{n}} - 1), 0), T.max(T.min(w - 3, {{m}} - 1), 0)])",
     "odd": "T.if_then_else(v % 2 == 0 and 3 <= w and w < {m} + 3, A[T.max(T.min(v - 2, {n} - 1), 0), w - 3], T.float32(7))",
     "crossed": "T.if_then_else({m} + 3 <= w and w < 3, T.float32(1), T.float32(7) + T.Cast('float32', w))",
+    "crossed, and read": "B[v, w] + T.if_then_else({m} + 3 <= w and w < 3, T.float32(1), T.float32(7))",
     "two sums": f"{inner(ROWS, COLUMNS)} + T.if_then_else(4 <= w, T.float32(1), T.float32(2))",
 }  # fmt: skip
 
@@ -165,6 +166,38 @@ def f(A: T.Buffer((6,), "float32"), I: T.Buffer((4,), "int64"), B: T.Buffer((10,
         said.append(str(caught.value.diagnostics[0]))
     assert said[0] == said[1]
     assert "index of buffer B is 10" in said[0]
+
+
+FIRST = {
+    "margin": "for i in range(n + T.int64(4)):\n"
+    "        B[i] = T.if_then_else(T.int64(2) <= i and i < n + T.int64(2), A[i - T.int64(2)], T.float32(7))",
+    "few terms": "for i, k in T.grid(n, T.int64(3)):\n        with T.sblock('s'):\n            v, w = T.axis.remap('SR', [i, k])\n"
+    "            with T.init():\n                B[v] = T.float32(0)\n            B[v] = B[v] + A[v] * B[v + w + T.int64(1)]",
+    "scan": "for i in range(n):\n        B[0] = T.Select(A[i] < B[0], B[0], A[i])",
+    "scan up to a quotient": "for i in range((n + T.int64(3)) // T.int64(2)):\n        B[0] = T.Select(A[i] < B[0], B[0], A[i])",
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_places_keep_their_numbers(first: str, by_numba: bool) -> None:
+    """The lengths make the text run that checks everything, which has no parts."""
+    fn = parsed(
+        f"""
+@T.prim_func
+def f(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n + 4",), "float32"), C: T.Buffer((50,), "float32")):
+    n = T.int64()
+    {FIRST[first]}
+    for i in range(T.int64(50)):
+        C[i] = A[i]
+""".replace('("n + 4",)', "(n + 4,)")
+    )
+    said = []
+    for kernel in (compile_prim_func(fn, by_numba=by_numba), uncompiled(fn)):
+        with pytest.raises(Failure) as caught:
+            kernel(random(20), np.zeros(24, "float32"), np.zeros(50, "float32"))
+        said.append(str(caught.value.diagnostics[0]))
+    assert said[0] == said[1]
+    assert "index of buffer A is 20" in said[0]
 
 
 # -- few terms -------------------------------------------------------------------------------------------------------
