@@ -172,7 +172,7 @@ FIRST = {
     "margin": "for i in range(n + T.int64(4)):\n"
     "        B[i] = T.if_then_else(T.int64(2) <= i and i < n + T.int64(2), A[i - T.int64(2)], T.float32(7))",
     "few terms": "for i, k in T.grid(n, T.int64(3)):\n        with T.sblock('s'):\n            v, w = T.axis.remap('SR', [i, k])\n"
-    "            with T.init():\n                B[v] = T.float32(0)\n            B[v] = B[v] + A[v] * B[v + w + T.int64(1)]",
+    "            with T.init():\n                B[v] = T.float32(0)\n            B[v] = B[v] + A[v] * T.Cast('float32', w)",
     "scan": "for i in range(n):\n        B[0] = T.Select(A[i] < B[0], B[0], A[i])",
     "scan up to a quotient": "for i in range((n + T.int64(3)) // T.int64(2)):\n        B[0] = T.Select(A[i] < B[0], B[0], A[i])",
 }
