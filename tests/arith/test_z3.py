@@ -65,15 +65,25 @@ def test_prove_under_agrees(facts: list[Any], condition: p.PrimExpr) -> None:
     agree(prove_under(facts, condition), outcome, known, *given)
 
 
+TERMS = st.builds(
+    lambda var, factor, rest: var * factor + rest,
+    st.sampled_from((N, M)),
+    st.integers(1, 6),
+    st.integers(0, 5),
+)
+QUOTIENTS = st.builds(
+    lambda kind, term, divisor: kind(term, p.IntImm(divisor)),
+    st.sampled_from((p.FloorDiv, p.FloorMod)), TERMS, st.integers(2, 4),
+)  # fmt: skip
+SIGNED = st.lists(st.tuples(st.sampled_from((p.Add, p.Sub)), TERMS | QUOTIENTS), min_size=1, max_size=3)
+
+
 @st.composite
 def sums(draw: Any) -> p.PrimExpr:
     """Linear expressions with quotients by literals; the prover should decide them like z3."""
-    total: p.PrimExpr = draw(literals())
-    for _ in range(draw(st.integers(1, 3))):
-        term = draw(st.sampled_from((N, M))) * draw(st.integers(1, 6)) + draw(st.integers(0, 5))
-        if draw(st.booleans()):
-            term = draw(st.sampled_from((p.FloorDiv, p.FloorMod)))(term, p.IntImm(draw(st.integers(2, 4))))
-        total = draw(st.sampled_from((p.Add, p.Sub)))(total, term)
+    total: p.PrimExpr = draw(literals)
+    for kind, term in draw(SIGNED):
+        total = kind(total, term)
     return total
 
 

@@ -82,6 +82,12 @@ def test_the_nearest_file_wins(folder: Path) -> None:
     assert check(folder).exit_code == 0
 
 
+def test_a_changed_file_is_read_anew(folder: Path) -> None:
+    for profile, status in (("tvm", 0), ("spec", 1)):
+        (folder / "relax-explorer.toml").write_text(f'profile = "{profile}"')
+        assert check(folder).exit_code == status
+
+
 def test_a_named_file_replaces_the_others(folder: Path) -> None:
     (folder / "relax-explorer.toml").write_text('profile = "tvm"')
     (folder / "other.toml").write_text('profile = "spec"')

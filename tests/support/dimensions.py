@@ -17,44 +17,43 @@ _COMPARISONS = (p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE)
 Values = tuple[Any, Any]  # the numbers, and a mask of defined ones
 
 
-def literals() -> st.SearchStrategy[p.PrimExpr]:
-    """Small integers, most of them positive."""
-    return st.one_of(st.integers(0, 8), st.integers(-6, 12)).map(p.IntImm)
+# A strategy made anew for each draw takes longer than all else in a test of arithmetic.
+literals = st.one_of(st.integers(0, 8), st.integers(-6, 12)).map(p.IntImm)
+"""Small integers, most of them positive."""
+_LEAVES = st.one_of(st.sampled_from(VARIABLES), literals)
+_KINDS, _TRUTHS = st.sampled_from(_ARITHMETIC), st.sampled_from(_COMPARISONS)
+_BY_LITERAL, _JOINED = st.sampled_from((p.FloorDiv, p.FloorMod, p.Mul, p.Div)), st.sampled_from((p.And, p.Or))
+_TENTH, _SIXTH, _IS_SELECT = st.integers(0, 9), st.integers(0, 5), st.booleans()
 
 
-def leaves() -> st.SearchStrategy[p.PrimExpr]:
-    """Variables and literals."""
-    return st.one_of(st.sampled_from(VARIABLES), literals())
-
-
-def _binary(draw: Callable[..., Any], kinds: tuple[type, ...], depth: int) -> Any:
-    return draw(st.sampled_from(kinds))(_expression(draw, depth), _expression(draw, depth))
+def _binary(draw: Callable[..., Any], kinds: st.SearchStrategy[Any], depth: int) -> Any:
+    return draw(kinds)(_expression(draw, depth), _expression(draw, depth))
 
 
 def _expression(draw: Callable[..., Any], depth: int) -> Any:
-    shape = draw(st.integers(0, 9)) if depth > 0 else 0
+    shape = draw(_TENTH) if depth > 0 else 0
     if shape <= 2:
-        return draw(leaves())
+        return draw(_LEAVES)
     if shape <= 5:
-        return _binary(draw, _ARITHMETIC, depth - 1)
+        return _binary(draw, _KINDS, depth - 1)
     if shape <= 8:
-        by_literal = draw(st.sampled_from((p.FloorDiv, p.FloorMod, p.Mul, p.Div)))
-        return by_literal(_expression(draw, depth - 1), draw(literals()))
+        by_literal = draw(_BY_LITERAL)
+        return by_literal(_expression(draw, depth - 1), draw(literals))
     choice = (
         _condition(draw, depth - 1),
         _expression(draw, depth - 1),
         _expression(draw, depth - 1),
     )
-    return p.Select(*choice) if draw(st.booleans()) else p.PrimCall("if_then_else", choice, choice[1].dtype)
+    return p.Select(*choice) if draw(_IS_SELECT) else p.PrimCall("if_then_else", choice, choice[1].dtype)
 
 
 def _condition(draw: Callable[..., Any], depth: int) -> Any:
-    shape = draw(st.integers(0, 5)) if depth > 0 else 0
+    shape = draw(_SIXTH) if depth > 0 else 0
     if shape <= 2:
-        return _binary(draw, _COMPARISONS, depth)
+        return _binary(draw, _TRUTHS, depth)
     if shape == 3:
         return p.Not(_condition(draw, depth - 1))
-    return draw(st.sampled_from((p.And, p.Or)))(_condition(draw, depth - 1), _condition(draw, depth - 1))
+    return draw(_JOINED)(_condition(draw, depth - 1), _condition(draw, depth - 1))
 
 
 @st.composite

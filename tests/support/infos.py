@@ -55,11 +55,22 @@ data = st.recursive(flat, _tuples, max_leaves=4)
 infos = st.recursive(flat, lambda inner: _tuples(inner) | _functions(inner), max_leaves=4)
 
 
+# A strategy made anew for each draw takes longer than the test.
+_CHOICE, _LENGTH, _SMALL, _RANK = (
+    st.booleans(),
+    st.sampled_from(LENGTHS),
+    st.integers(0, 4),
+    st.integers(0, 3),
+)
+_DTYPE, _SIZES = st.sampled_from(DTYPES[1:]), [st.lists(_SMALL, min_size=n, max_size=n) for n in range(4)]
+_ANYTHING = st.sampled_from([s.TensorStructInfo(), s.ShapeStructInfo(), s.VOID])
+
+
 @st.composite
 def pairs(draw: st.DrawFn, of: st.SearchStrategy[Any] = infos) -> tuple[Any, Any]:
     """Two StructInfos, often nearly alike: the second is the first with one part drawn again."""
     first = draw(of)
-    return first, draw(st.one_of(of, st.just(first).map(lambda info: _varied(draw, info))))
+    return first, draw(of) if draw(_CHOICE) else _varied(draw, first)
 
 
 def _varied(draw: st.DrawFn, info: s.StructInfo) -> s.StructInfo:
@@ -67,11 +78,11 @@ def _varied(draw: st.DrawFn, info: s.StructInfo) -> s.StructInfo:
         return s.TupleStructInfo((_varied(draw, info.fields[0]), *info.fields[1:]))
     if isinstance(info, s.FuncStructInfo) and info.params:
         params = (_varied(draw, info.params[0]), *info.params[1:])
-        return s.FuncStructInfo(params, _varied(draw, info.ret), draw(st.booleans()))
+        return s.FuncStructInfo(params, _varied(draw, info.ret), draw(_CHOICE))
     if isinstance(info, s.TensorStructInfo) and info.dims:
-        dims = (draw(st.sampled_from(LENGTHS)), *info.dims[1:])
-        kind = draw(st.sampled_from((info.dtype, None)))
-        return s.TensorStructInfo(draw(st.sampled_from((dims, None))), kind, len(dims))
+        dims = (draw(_LENGTH), *info.dims[1:])
+        kind = info.dtype if draw(_CHOICE) else None
+        return s.TensorStructInfo(dims if draw(_CHOICE) else None, kind, len(dims))
     return draw(flat)  # type: ignore[no-any-return]  # hypothesis draws Any
 
 
@@ -85,13 +96,13 @@ def values(draw: st.DrawFn, info: s.StructInfo, dims: Lengths) -> Any:
     if isinstance(info, s.TupleStructInfo):
         return tuple([draw(values(field, dims)) for field in info.fields])
     if isinstance(info, s.PrimStructInfo):
-        return draw(st.integers(0, 4)) if info.value is None else evaluate(info.value, dims)
+        return draw(_SMALL) if info.value is None else evaluate(info.value, dims)
     if isinstance(info, s.ShapeStructInfo):
         return Shape(_lengths(draw, info.values, info.ndim, dims))
     if isinstance(info, s.TensorStructInfo):
-        kind = info.dtype or draw(st.sampled_from(DTYPES[1:]))
+        kind = info.dtype or draw(_DTYPE)
         return np.zeros(_lengths(draw, info.dims, info.ndim, dims), kind.to_numpy())
-    return draw(values(draw(st.sampled_from([s.TensorStructInfo(), s.ShapeStructInfo(), s.VOID])), dims))
+    return draw(values(draw(_ANYTHING), dims))
 
 
 def _lengths(
@@ -99,5 +110,5 @@ def _lengths(
 ) -> tuple[int, ...]:
     if known is not None:
         return tuple([evaluate(dim, dims) for dim in known])
-    size = rank if rank >= 0 else draw(st.integers(0, 3))
-    return tuple(draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)))
+    size = rank if rank >= 0 else draw(_RANK)
+    return tuple(draw(_SIZES[size]))

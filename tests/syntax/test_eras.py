@@ -9,6 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.syntax.dialects import guess
+from relax_explorer.core.syntax.old_spellings import are_used
 from relax_explorer.core.syntax.parser import read
 from tests.support.oracle import Oracle
 
@@ -288,3 +289,24 @@ def test_a_padding_that_is_given_twice_is_still_an_error() -> None:
     text = '@R.function\ndef main(x: R.Tensor((2, 4), "float32")):\n    return R.nn.pad(x, [0, 0, 1, 1], pad_width=[0, 0, 1, 1], pad_value=1.0)\n'
     _module, report = read(text)
     assert [item.code.id for item in report.errors] == ["RX0015"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_used"),
+    [
+        ("relax.const", True),
+        ("y = (relax.op.add", True),
+        ("tvm.relax.const", True),
+        ("=tvm.relax.op", True),
+        ("'relax.op' + relax.op", True),
+        ("my.relax.op", False),
+        ("my.tvm.relax.op", False),
+        ("_relax.op", False),
+        ("mytvm.relax.op", False),
+        ("'relax.op'", False),
+        ('"tvm.relax.op"', False),
+        ("relax.1", False),
+    ],
+)
+def test_names_of_the_python_api_are_seen_outside_of_strings(text: str, is_used: bool) -> None:
+    assert are_used(text) is is_used

@@ -26,12 +26,12 @@ LARGEST = 3_000  # elements of all buffers, and iterations of a nest, so that th
 
 
 def kernels(paths: Sequence[Path]) -> Iterator[PrimFunc]:
-    """The PrimFuncs of programs, each once."""
+    """The small PrimFuncs of programs, each once."""
     seen: set[int] = set()
     for path in paths:
         for fn in rxe.parse(path.read_text(encoding="utf-8")).functions.values():
-            if type(fn) is PrimFunc and prim_func_hash(fn) not in seen:
-                seen.add(prim_func_hash(fn))
+            if type(fn) is PrimFunc and operands(fn) is not None and (key := prim_func_hash(fn)) not in seen:
+                seen.add(key)
                 yield fn
 
 
@@ -106,7 +106,7 @@ def main(folders: Sequence[str]) -> int:
     count, wrong = 0, 0
     for path in paths:
         try:
-            found = [fn for fn in kernels([path]) if operands(fn) is not None]
+            found = list(kernels([path]))
         except rxe.Failure:
             continue  # no program
         for fn in found:

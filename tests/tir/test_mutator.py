@@ -10,6 +10,7 @@ import inspect
 import types
 import typing
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -61,9 +62,11 @@ def sample(hint: Any, leaf: p.PrimExpr) -> Any:
     return simple[hint] if hint in simple else built(hint, leaf)
 
 
+@cache  # hints are texts, and evaluated each time
 def declared(cls: type) -> dict[str, Any]:
     if dataclasses.is_dataclass(cls):
-        return {field.name: typing.get_type_hints(cls)[field.name] for field in dataclasses.fields(cls)}
+        hints = typing.get_type_hints(cls)
+        return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
     hints = typing.get_type_hints(cls.__new__)
     return {name: hints[name] for name in list(inspect.signature(cls.__new__).parameters)[1:]}
 
