@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.loop_nests import (
@@ -72,7 +71,9 @@ class Access:
             sum([f.get(axis, 0) * step for f, step in zip(self.factors, array.strides, strict=True)])
             for axis in axes
         ]
-        return as_strided(array[(..., *first)], [lengths[axis] for axis in axes], strides)
+        return np.lib.stride_tricks.as_strided(
+            array[(..., *first)], [lengths[axis] for axis in axes], strides
+        )
 
 
 @dataclass(frozen=True, slots=True)
