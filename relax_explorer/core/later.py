@@ -8,7 +8,6 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from threading import RLock
 from types import ModuleType
-from typing import Any
 
 
 def later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -33,7 +32,7 @@ def later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
 class _Unloaded(ModuleType):
     """A module that loads itself when something of it is used. Other threads wait until it is whole."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> object:
         found = super().__getattribute__
         if name in (
             "__spec__",

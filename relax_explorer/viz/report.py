@@ -45,7 +45,9 @@ def safe(text: str, limit: int = 200) -> str:
 
 def table_row(*cells: tuple[str, str], classes: str = "") -> str:
     """A row of (class, HTML)."""
-    inner = "".join([f'<td class="{name}">{html}</td>' if name else f"<td>{html}</td>" for name, html in cells])
+    inner = "".join(
+        [f'<td class="{name}">{html}</td>' if name else f"<td>{html}</td>" for name, html in cells]
+    )
     return f'<tr class="{classes}">{inner}</tr>' if classes else f"<tr>{inner}</tr>"
 
 
@@ -64,9 +66,7 @@ def row_html(row: Row, *cells: str, attributes: str = "") -> str:
 def beside_row(diff: TableDiff, number: int) -> str:
     """The old row beside the new one."""
     if skipped := diff.skipped(number):
-        return (
-            f'<tr><td></td><td class="muted" colspan="2">… {skipped} unchanged</td></tr>'
-        )
+        return f'<tr><td></td><td class="muted" colspan="2">… {skipped} unchanged</td></tr>'
     glyph = escape(diff.mark(number))
     if note := diff.note(number):
         glyph = f'<abbr title="{safe(note, 400)}">{glyph}</abbr>'

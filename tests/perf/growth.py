@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import relax_explorer as rxe
 from relax_explorer.core.passes import pipeline
+from relax_explorer.core.phases.module_properties import holding
 from tests.perf.generate import branches, dataflow_blocks, transformer
 
 MOST = 1.1  # the largest exponent that is accepted
@@ -73,7 +74,7 @@ def measure(growth: Growth, shape: str, size: int) -> None:
     growth.time(f"{shape}: check", size, lambda: rxe.check(module))
     growth.time(f"{shape}: collection", size, gc.collect)
     for verify in (False, True):
-        outcomes = pipeline.run(module, pipeline.steps(PIPELINE), pipeline.holding(module), verify)
+        outcomes = pipeline.run(module, pipeline.steps(PIPELINE), holding(module), verify)
         kind = "checked " if verify else ""
         for number, step in enumerate(pipeline.steps(PIPELINE)):
             growth.time(f"{shape}: {kind}{number:2} {step}", size, lambda: next(outcomes))  # noqa: B023  # it is called at once

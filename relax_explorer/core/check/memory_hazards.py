@@ -467,8 +467,9 @@ def _has_same_bodies(module: IRModule, before: IRModule) -> bool:
 def _has_same_body(fn: object, old: object) -> bool:
     if isinstance(fn, e.Function) and isinstance(old, e.Function):
         return fn.body is old.body and fn.params == old.params
-    is_kernel = isinstance(fn, PrimFunc) and isinstance(old, PrimFunc)
-    return is_kernel and fn.body is old.body and fn.params == old.params
+    if isinstance(fn, PrimFunc) and isinstance(old, PrimFunc):
+        return fn.body is old.body and fn.params == old.params
+    return False
 
 
 def _is_planned(fn: e.Function) -> bool:

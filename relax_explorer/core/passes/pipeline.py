@@ -292,16 +292,9 @@ def run_step(
     problems += site.report
     wrong: dict[Property, Diagnostic] = {}
     if verify and new is not module:
-        before = {q for q in held if q not in REGISTERED}.difference(broken)
-        kept = before | {NORMALIZED}.difference(broken)
-        claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
-        if NORMALIZED in claimed and site.is_derived():
-            DERIVED.add(new)
-        added = NewBindings(new, module)
-        checked = [
-            (q, _broken(step, q, new, added if q in before else None)) for q in PROPERTIES if q in claimed
-        ]
-        wrong = {q: problem for q, problem in checked if problem is not None}
+        wrong = _wrong(
+            step, module, new, site, {q for q in held if q not in REGISTERED}.difference(broken), broken
+        )
         found = [*wrong.values(), *_damage(step, module, new, site)]
         problems += found if refused is None else map(_expected, found)
     changed = new is not module
@@ -310,6 +303,19 @@ def run_step(
     return Outcome(
         step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
     )
+
+
+def _wrong(
+    step: Step, module: IRModule, new: IRModule, site: PassSite, before: Collection[Property], broken: Collection[Property],
+) -> dict[Property, Diagnostic]:  # fmt: skip
+    """The properties that a step claims and its result lacks. Those that were there `before` are looked for in what is new."""
+    kept = {*before, NORMALIZED}.difference(broken)
+    claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
+    if NORMALIZED in claimed & kept and site.is_derived():
+        DERIVED.add(new)
+    added = NewBindings(new, module)
+    checked = [(q, _broken(step, q, new, added if q in before else None)) for q in PROPERTIES if q in claimed]
+    return {q: problem for q, problem in checked if problem is not None}
 
 
 def _expected(problem: Diagnostic) -> Diagnostic:

@@ -98,13 +98,15 @@ class OfNumpy:
         self.name = name
 
     @cached_property
-    def function(self) -> Any:
-        """The function: a ufunc, or a reduction."""
-        return getattr(np, self.name)
+    def function(self) -> np.ufunc:
+        """The function. Few are reductions, which take other options."""
+        found: np.ufunc = getattr(np, self.name)
+        return found
 
-    def __call__(self, *operands: Any, **options: Any) -> Any:
+    def __call__(self, *operands: object, **options: object) -> Array:
         """Call it."""
-        return self.function(*operands, **options)
+        result: Array = self.function(*operands, **options)
+        return result
 
 
 # The ufunc that an `evaluate` calls if all dtypes are equal, and neither bool nor narrow floats: it can write into a given array.
