@@ -1,10 +1,8 @@
-"""The directories for caches, state and samples. Only this module asks the system for them."""
+"""The directories for caches, state and samples. Only this module asks the system for them, and loads what does so when it has to."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import platformdirs
 
 import relax_explorer
 from relax_explorer.core.notations import HOLDS
@@ -15,17 +13,23 @@ SAMPLES = "samples"  # the name of the folder, also for users
 
 def kernel_cache() -> Path:
     """The directory of compiled kernels."""
-    return Path(platformdirs.user_cache_dir(NAME)) / "kernels"
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir(NAME)) / "kernels"
 
 
 def config() -> Path:
     """The user's settings file."""
-    return Path(platformdirs.user_config_dir(NAME)) / "config.toml"
+    from platformdirs import user_config_dir
+
+    return Path(user_config_dir(NAME)) / "config.toml"
 
 
 def state() -> Path:
     """The directory of data kept between sessions."""
-    return Path(platformdirs.user_state_dir(NAME))
+    from platformdirs import user_state_dir
+
+    return Path(user_state_dir(NAME))
 
 
 def sample(path: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,7 +93,7 @@ def _in_place(path: Path) -> IO[bytes]:
 @contextlib.contextmanager
 def _beside(path: Path, status: os.stat_result | None) -> Iterator[IO[bytes]]:
     """Write a new file beside the target under an unguessable name, then move it over the target."""
-    scratch = path.with_name(f".rxe-{secrets.token_hex(8)}.part")
+    scratch = path.with_name(f".rxe-{os.urandom(8).hex()}.part")
     mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o700
     with contextlib.ExitStack() as stack:
         file = os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")

@@ -5,23 +5,20 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import platform
 import sys
-import tempfile
 import threading
-import time
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import relax_explorer
-from relax_explorer.core import collector
+from relax_explorer.core import collector, later
 from relax_explorer.ui import directories
 
 
 def own() -> None:
-    """Say that this process belongs to us: the command line, or a child that it started."""
+    """Say that this process belongs to us: the command line, or a child that it started. Arrays are loaded when one is needed."""
     collector.use_collector(OwnCollector())
+    later.load_at_use("numpy", "ml_dtypes")
 
 
 def shorten_turns(seconds: float) -> None:
@@ -88,6 +85,11 @@ def no_colors() -> bool:
 
 def write_report(error: BaseException) -> Path:
     """Write traceback and versions to the state directory, or to a temporary one. Returns the path of the file."""
+    import platform
+    import tempfile
+    import time
+    import traceback
+
     text = "".join(traceback.format_exception(error))
     head = f"relax-explorer {relax_explorer.__version__}, Python {platform.python_version()}, {platform.platform()}\narguments: {sys.argv[1:]!r}\n\n"
     name = time.strftime("crash-%Y%m%d-%H%M%S.txt")

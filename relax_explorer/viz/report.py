@@ -9,8 +9,10 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from html import escape
 from importlib.resources import files
+from itertools import groupby
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
@@ -25,7 +27,7 @@ from relax_explorer.viz.short import short_value
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import TableDiff
 from relax_explorer.viz.tables import MAX_WIDTH, Row, apart
-from relax_explorer.viz.tokens import DARK, LIGHT, notebook_theme, role_rules, variables
+from relax_explorer.viz.tokens import DARK, ELEMENTS, LIGHT, notebook_theme, role_rules, variables
 from relax_explorer.viz.value_table import sparkline, summary
 from relax_explorer.viz.visible import visible, visible_lines
 
@@ -43,7 +45,9 @@ def safe(text: str, limit: int = 200) -> str:
 
 def table_row(*cells: tuple[str, str], classes: str = "") -> str:
     """A row of (class, HTML)."""
-    inner = "".join(f'<td class="{name}">{html}</td>' for name, html in cells)
+    inner = "".join(
+        [f'<td class="{name}">{html}</td>' if name else f"<td>{html}</td>" for name, html in cells]
+    )
     return f'<tr class="{classes}">{inner}</tr>' if classes else f"<tr>{inner}</tr>"
 
 
@@ -62,28 +66,37 @@ def row_html(row: Row, *cells: str, attributes: str = "") -> str:
 def beside_row(diff: TableDiff, number: int) -> str:
     """The old row beside the new one."""
     if skipped := diff.skipped(number):
-        return (
-            f'<tr><td class="glyph"></td><td class="line muted" colspan="2">… {skipped} unchanged</td></tr>'
-        )
+        return f'<tr><td></td><td class="muted" colspan="2">… {skipped} unchanged</td></tr>'
     glyph = escape(diff.mark(number))
     if note := diff.note(number):
         glyph = f'<abbr title="{safe(note, 400)}">{glyph}</abbr>'
     before, after = ("" if row is None else _line(row) for row in diff.sides(number))
-    cells = ("glyph", glyph), ("line before", before), ("line after", after)
+    cells = ("", glyph), ("before", before), ("after", after)
     return table_row(*cells, classes=diff.kind(number))
 
 
 def _line(row: Row) -> str:
-    info = f'  <span class="dimension">{safe(row.right)}</span>' if row.right else ""
+    info = f"  {_span('dimension', row.right)}" if row.right else ""
     return pieces_html(row.pieces) + info
 
 
 def pieces_html(pieces: Sequence[Piece]) -> str:
-    """Pieces as spans. A role is a class of the style sheet."""
-    return "".join(
-        safe(text, 400) if role in _PLAIN else f'<span class="{escape(role)}">{safe(text, 400)}</span>'
-        for role, text in pieces
-    )
+    """Pieces as spans, or as the elements of frequent roles. A role is a class of the style sheet; neighbours of one role are one span."""
+    found = groupby(pieces, key=_role)
+    return "".join([_span(role, "".join([text for _, text in same])) for role, same in found])
+
+
+def _role(piece: Piece) -> str:
+    return "text" if piece[0] in _PLAIN else piece[0]
+
+
+@lru_cache(maxsize=4096)  # a page has the same pieces again and again
+def _span(role: str, text: str) -> str:
+    shown = safe(text, 400)
+    if role in _PLAIN:
+        return shown
+    element = ELEMENTS.get(role)
+    return f"<{element}>{shown}</{element}>" if element else f'<span class="{escape(role)}">{shown}</span>'
 
 
 def json_html(data: object) -> str:

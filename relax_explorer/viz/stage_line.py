@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Kind
 from relax_explorer.viz.visible import columns, fit, visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.align import ModuleDiff
 
 _SIGNS = {"added": "+", "removed": "−", "changed": "~", "type": "t", "kind": "k", "moved": ">"}
 LEAST = 8  # cells that the name of the pass keeps

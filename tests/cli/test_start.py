@@ -4,21 +4,78 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+CODE = """
+import sys
+from relax_explorer.ui.cli import main
+sys.argv[0] = "relax-explorer"
+try:
+    main.main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(*sys.modules, file=sys.stderr)
+"""
+SAMPLE = str(Path(__file__).resolve().parents[2] / "samples" / "01_tensor_program.py")
+ARRAYS = {
+    "numpy._core",
+    "ml_dtypes._ml_dtypes_ext",
+    "numba",
+    "llvmlite",
+}  # the first is loaded with numpy itself
+ROOMS = ("ir", "syntax", "check", "passes", "exec", "ops", "codes", "session.session", "diagnostics")
+HEAVY = {
+    "numpy",
+    "textual",
+    "platformdirs",
+    "tempfile",
+    "secrets",
+    *(f"relax_explorer.core.{room}" for room in ROOMS),
+}
+OF_PASSES = {
+    f"relax_explorer.core.{room}"
+    for room in ("passes.contract", "passes.pipeline", "exec", "session.session")
+}
+RARE = {f"relax_explorer.core.syntax.{name}" for name in ("executable", "metadata", "tvm_json")}
+
+
+def modules(*words: str, env: dict[str, str] | None = None) -> tuple[str, set[str]]:
+    """What a call prints, and the modules that are loaded at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *words], capture_output=True, text=True, check=True, env=env
+    )
+    *remarks, loaded = done.stderr.splitlines()
+    return "\n".join([*done.stdout.splitlines(), *remarks]), set(loaded.split())
 
 
 @pytest.mark.parametrize("word", ["--version", "--help"])
 def test_what_needs_no_compiler_loads_none(word: str) -> None:
-    code = (
-        "import sys\n"
-        "from relax_explorer.ui.cli.main import group\n"
-        f"try:\n    group([{word!r}], prog_name='relax-explorer')\n"
-        "except SystemExit as end:\n    assert not end.code\n"
-        "rooms = ('ir', 'syntax', 'check', 'passes', 'exec', 'ops', 'codes', 'session.session')\n"
-        "heavy = {'numpy', 'textual', *(f'relax_explorer.core.{room}' for room in rooms)}\n"
-        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("relax-explorer" if word == "--version" else "Usage")
-    assert done.stderr.strip() == "[]"
+    text, loaded = modules(word)
+    assert text.startswith("relax-explorer" if word == "--version" else "Usage")
+    assert loaded & (HEAVY - {"numpy"} | ARRAYS) == set()
+
+
+def test_completion_of_commands_loads_no_program() -> None:
+    asked = {
+        "_RELAX_EXPLORER_COMPLETE": "bash_complete",
+        "COMP_WORDS": "relax-explorer ch",
+        "COMP_CWORD": "1",
+    }
+    text, loaded = modules(env=asked)
+    assert "plain,check" in text
+    assert loaded & (HEAVY - {"numpy"} | ARRAYS) == set()
+
+
+def test_a_check_needs_no_arrays_no_passes_and_no_runs() -> None:
+    text, loaded = modules("check", SAMPLE)
+    assert text == "1 file checked: no problems"
+    assert "relax_explorer.core.phases.module_check" in loaded
+    assert loaded & (ARRAYS | OF_PASSES | RARE | {"textual"}) == set()
+
+
+def test_arrays_are_loaded_when_one_is_needed() -> None:
+    text, loaded = modules("run", SAMPLE)
+    assert "numpy._core" in loaded
+    assert text

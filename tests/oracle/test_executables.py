@@ -8,7 +8,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.session.compiled import expected, linked
-from relax_explorer.core.syntax.executable import is_executable, read_executable
+from relax_explorer.core.syntax.beginnings import is_executable
+from relax_explorer.core.syntax.executable import read_executable
 from tests.support.corpus import MODELS, Model
 from tests.support.oracle import Oracle, Program
 from tests.support.roundtrip import SAMPLES

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.screens.home_screen import RECIPE
 from tests.support.oracle import Oracle
 from tests.support.roundtrip import SAMPLES

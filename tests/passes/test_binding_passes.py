@@ -13,7 +13,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.session.builds import with_files
+from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.ui.cli.main import group
 from tests.support.roundtrip import function
 

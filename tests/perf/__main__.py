@@ -8,6 +8,7 @@ import platform
 import sys
 from dataclasses import asdict
 
+from tests.perf import growth
 from tests.perf.benchmark import Benchmark, Result
 from tests.perf.each_pass import EACH
 from tests.perf.exec import EXEC
@@ -44,6 +45,8 @@ ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {:<22} {}"
 def main() -> int:
     """Measure the named benchmarks, print one row for each, and return 1 if a goal was missed."""
     arguments = _arguments()
+    if arguments.growth:
+        return growth.main()
     chosen = [item for item in BENCHMARKS if item.name in named(arguments.names or [*GROUPS])]
     oracle = Oracle() if Oracle.is_installed() and not arguments.no_tvm else None
     if oracle is None:
@@ -74,6 +77,9 @@ def _arguments() -> argparse.Namespace:
         help=f"a benchmark, or a group of them: {', '.join(GROUPS)} (all of them)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
+    parser.add_argument(
+        "--growth", action="store_true", help="print how times grow with the program, and nothing else"
+    )
     parser.add_argument("--no-tvm", action="store_true", help="measure our side only")
     parser.add_argument(
         "--list", action="store_true", help="print the groups and the names of their benchmarks"
@@ -87,7 +93,7 @@ def _arguments() -> argparse.Namespace:
     unknown = sorted(named(arguments.names) - set(names))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join([*GROUPS, *names])}")
-    if not arguments.json:
+    if not arguments.json and not arguments.growth:
         print(
             ROW.format(
                 "benchmark",

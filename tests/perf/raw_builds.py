@@ -10,7 +10,7 @@ from pathlib import Path
 
 from relax_explorer.core.session.bisect import bisect
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.syntax.parser import parse
 from tests.perf.benchmark import Benchmark, Work
 from tests.perf.scratch import empty_folder

@@ -7,7 +7,8 @@ from functools import cache, partial
 import relax_explorer
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import SameOutput, bisect
-from relax_explorer.core.session.builds import Build, built
+from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.recorded import built
 from relax_explorer.core.session.recording import finished
 from relax_explorer.core.session.samples import Sample, sample_run
 from relax_explorer.core.session.session import Session

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.core.session.compiled import executable_beside
+from relax_explorer.core.session.folders import executable_beside
 from tests.cli.test_commands import rxe_cli
 from tests.support.oracle import ROOT
 

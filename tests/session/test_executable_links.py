@@ -9,7 +9,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.compiled import Links, linked
-from relax_explorer.core.syntax.executable import Executable, is_executable, read_executable
+from relax_explorer.core.syntax.beginnings import is_executable
+from relax_explorer.core.syntax.executable import Executable, read_executable
 
 DATA = Path(__file__).parents[1] / "data" / "executables"
 NAMES = ["expression", "branch"]

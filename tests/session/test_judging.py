@@ -15,9 +15,10 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.packed import packed_function
 from relax_explorer.core.session import samples
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
-from relax_explorer.core.session.builds import Build, built
+from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compare import against
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.recorded import built
 from relax_explorer.core.session.recording import finished
 from relax_explorer.core.session.samples import Sample, sample_run
 from relax_explorer.core.session.session import Session

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import Build, RecordedSession
+from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.app import Explorer
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_explorer import screen_text, wait

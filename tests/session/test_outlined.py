@@ -9,7 +9,7 @@ import pytest
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.align import Trace, history
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 
 FLAT = """@I.ir_module
 class Module:

@@ -11,7 +11,7 @@ import pytest
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.app import Explorer
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import DATA

@@ -9,7 +9,7 @@ import pytest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, Unit, diff_modules, with_groups
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.ir_table import IrTable

@@ -11,9 +11,9 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.session import compare, counterparts
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import stage_of
 from relax_explorer.core.session.compare import Trial
 from relax_explorer.core.session.lockstep import lockstep
+from relax_explorer.core.session.recorded import stage_of
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import pair_rows

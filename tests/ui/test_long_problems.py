@@ -7,7 +7,7 @@ from pathlib import Path
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.rows import problem_rows
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import TableDiff

@@ -15,8 +15,8 @@ import relax_explorer as rxe
 from relax_explorer.core import shown
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
 from relax_explorer.core.session.inputs import generated_inputs
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import RecordedSession
 from relax_explorer.core.session.inputs import generated_inputs
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load

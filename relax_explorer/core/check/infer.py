@@ -179,6 +179,13 @@ class Inferrer:
         new.settle(self.in_full)
         return new
 
+    def confirms(self, call: e.Call) -> bool:
+        """True if inference gives a call in normal form the StructInfo that it has, without a problem. The call notes it."""
+        if self.repeats(call):
+            return True
+        new = self.derived(call)
+        return new.settled is not None and new.struct_info is call.struct_info and self.repeats(call)
+
     def settles(self, call: e.Call) -> bool:
         """True if an equal call has the StructInfo of this call, which is complete and has no effect. The call notes it.
 

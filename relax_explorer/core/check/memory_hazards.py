@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from relax_explorer.core.check import storage as calls
 from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
@@ -44,8 +44,10 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dataflow import Analysis, solve
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import contents, sequences
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.new_bindings import NewBindings
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import accesses
 
@@ -78,6 +80,24 @@ class Summary:
         return len(self.reads), len(self.writes), len(self.placed), len(self.later), shown
 
 
+class _Order(NamedTuple):
+    """The numbers of the parameters that a kernel reads, of those into which it stores, and of those that it only reads."""
+
+    read: list[int]
+    stored: list[int]
+    only_read: list[int]
+
+
+def _order(fn: PrimFunc) -> _Order | None:
+    known = accesses(fn)
+    if known is None:
+        return None
+    return _Order(sorted(known.read), sorted(known.stored), sorted(known.read - known.stored))
+
+
+_ORDERS: PerNode[_Order | None] = PerNode()
+
+
 class MemoryWalk:
     """The walk through one function. `summaries` has those of the functions that it calls, as far as they are known."""
 
@@ -86,6 +106,7 @@ class MemoryWalk:
         self._values: dict[e.Var, Value] = {}
         self._when = ALWAYS
         self._found: dict[Loss, None] = {}
+        self._lost = 0  # losses so far, also of what is not read again
         self._heap = calls.Lengths()
         self._callees = Callees()
         params = tuple([parameter(param.name, param.struct_info) for param in fn.params])
@@ -109,9 +130,11 @@ class MemoryWalk:
     def _transfer(self, when: When, binding: e.Binding) -> When:
         """Follow a binding in runs that take some branches. That of an If is followed by `_join`."""
         value, self._when = binding.value, when
-        if type(value) is not e.If:
+        if type(value) is e.Call:
+            self._bind(binding, self._call(value, binding))
+        elif type(value) is not e.If:
             self._callees.note(binding)
-            self._bind(binding, self._call(value, binding) if type(value) is e.Call else self._value(value))
+            self._bind(binding, self._value(value))
         return when
 
     def _enter(self, when: When, binding: e.Binding) -> Iterator[tuple[e.SeqExpr, When]]:
@@ -147,6 +170,8 @@ class MemoryWalk:
         return None
 
     def _call(self, call: e.Call, binding: e.Binding) -> Value:
+        if type(call.op) is e.GlobalVar:  # of a kernel, most often
+            return self._called(call, call.args, binding)
         name, args = calls.spread(call, self._callees)
         if name in calls.NO_ACCESS:
             self._heap.note(name, args, binding)
@@ -221,17 +246,18 @@ class MemoryWalk:
             for value in values:
                 self._read(value, binding)
             return self._in_place(call, values, binding)
-        known = accesses(fn)
-        if known is None or len(values) != len(fn.params):
+        order = _ORDERS.of(fn, _order)
+        if order is None or len(values) != len(fn.params):
             self._packed(values, binding)
             return None
-        read = [values[place] for place in sorted(known.read)]
-        for value in read:
-            self._read(value, binding)
-        for place in sorted(known.stored):
-            self._write(values[place], binding)
-        for place in sorted(known.read - known.stored):  # the call reads while it writes
+        for place in order.read:
             self._read(values[place], binding)
+        lost = self._lost
+        for place in order.stored:
+            self._write(values[place], binding)
+        if self._lost > lost or self._own.placed:  # the call reads while it writes
+            for place in order.only_read:
+                self._read(values[place], binding)
         return None
 
     def _packed(self, values: list[Value], binding: e.Binding) -> None:
@@ -303,6 +329,7 @@ class MemoryWalk:
             lost = tensor.bytes if item.part is None else item.part
             if len(other.losses) < _LOSSES:
                 other.losses.append(Loss(other, other.written, tensor, binding, when, lost))
+                self._lost += 1
 
     def _function(self, name: str, values: list[Value], binding: e.Binding) -> Value:
         """A call of a function of the module."""
@@ -407,10 +434,12 @@ _PLACED = frozenset(map(e.op_ref, ("relax.memory.alloc_tensor", "relax.vm.alloc_
 _ROUNDS = 8  # of a group of recursive functions: each one learns what its callees do with parameters
 
 
-def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Every write of a planned module that destroys elements which are read later."""
+def violations(module: IRModule, new: NewBindings | None = None) -> Iterator[Diagnostic]:
+    """Every write of a planned module that destroys elements which are read later; `new` is as in `well_formed.violations`."""
     functions = module.relax_functions
     if not any(_is_planned(fn) for fn in functions.values()):
+        return
+    if new is not None and _has_same_bodies(module, new.before):
         return
     summaries: dict[str, Summary] = {}
     graph = call_graph(module)
@@ -425,6 +454,22 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
                 break
     for name in functions:
         yield from map(_problem, found[name])
+
+
+def _has_same_bodies(module: IRModule, before: IRModule) -> bool:
+    """True if two modules have the same functions and kernels, but for attributes: they access memory alike."""
+    old = before.functions
+    return module.functions.keys() == old.keys() and all(
+        fn is old[name] or _has_same_body(fn, old[name]) for name, fn in module.functions.items()
+    )
+
+
+def _has_same_body(fn: object, old: object) -> bool:
+    if isinstance(fn, e.Function) and isinstance(old, e.Function):
+        return fn.body is old.body and fn.params == old.params
+    if isinstance(fn, PrimFunc) and isinstance(old, PrimFunc):
+        return fn.body is old.body and fn.params == old.params
+    return False
 
 
 def _is_planned(fn: e.Function) -> bool:

@@ -12,20 +12,21 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.new_bindings import Read
 
 
-def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Every violation of normal form in a module."""
+def violations(module: IRModule, read: Read = bindings) -> Iterator[Diagnostic]:
+    """Every violation of normal form in a module, in the bindings that `read` tells of each function."""
     for fn in module.relax_functions.values():
-        yield from function_violations(fn)
+        yield from function_violations(fn, read)
 
 
-def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
+def function_violations(fn: e.Function, read: Read = bindings) -> Iterator[Diagnostic]:
     """Every violation of normal form in a function."""
     if not isinstance(fn.body, e.SeqExpr):
         yield _at(fn, "the body of a function is not a sequence")
         return
-    for binding in bindings(fn):
+    for binding in read(fn):
         if _is_plain(binding.value):
             continue
         if type(binding.value) is e.SeqExpr:
@@ -48,6 +49,8 @@ def _is_plain(value: e.Expr) -> bool:
     """True for a call over leaves, as most values are."""
     if type(value) is not e.Call or type(value.op) not in e.LEAVES:
         return False
+    if value.settled is not None:  # inference saw leaves
+        return True
     args = value.args
     if len(args) == 2 and type(args[1]) is e.Tuple:
         args = (args[0], *args[1].fields)  # of a kernel

@@ -111,6 +111,8 @@ class Storage:
         if low >= high:
             return []
         first = max(bisect_right(self._starts, low) - 1, 0)
+        if first < len(self._segments) and self._segments[first][:2] == own:
+            return self._replace(first, by, when)
         last = first
         while last < len(self._segments) and self._segments[last].low < high:
             last += 1
@@ -127,6 +129,13 @@ class Storage:
         self._segments[first:last] = [*before, *new]
         self._starts[first:last] = [item.low for item in (*before, *new)]
         return found
+
+    def _replace(self, number: int, by: Tensor, when: When) -> list[Tensor]:
+        """Let `by` hold the bytes of one segment."""
+        low, high, found = self._segments[number]
+        kept = [tensor for tensor in found if tensor is not by and not when <= tensor.when][-_KEPT + 1 :]
+        self._segments[number] = _Segment(low, high, (*kept, by))
+        return list(found)
 
 
 def overlap(a: Tensor, b: Tensor) -> bool:
@@ -377,19 +386,22 @@ class Lengths:
     def __init__(self) -> None:
         self._known: dict[e.Expr, tuple[p.PrimExpr, ...]] = {}
         self._entries: dict[int, p.PrimVar] = {}
+        self._decoded: dict[tuple[int | None, ...], tuple[p.PrimExpr, ...] | None] = {}
         self._sizes: dict[tuple[object, ...], tuple[p.PrimExpr | None, int]] = {}
 
     def note(self, name: str, args: tuple[e.Expr, ...], binding: e.Binding) -> None:
         """Record a call of make_shape."""
         if name != "vm.builtin.make_shape" or binding.var is None:
             return
-        numbers = [number(arg) for arg in args[2:]]
-        if None in numbers or len(numbers) % 2:
-            return
-        known = [item for item in numbers if item is not None]
-        self._known[binding.var] = tuple(
-            [self._length(*pair) for pair in zip(known[::2], known[1::2], strict=True)]
-        )
+        numbers = tuple(map(number, args[2:]))
+        if numbers not in self._decoded:  # a program has few shapes
+            known = [item for item in numbers if item is not None]
+            pairs = zip(known[::2], known[1::2], strict=False)
+            is_known = len(known) == len(numbers) and not len(known) % 2
+            self._decoded[numbers] = tuple([self._length(*pair) for pair in pairs]) if is_known else None
+        lengths = self._decoded[numbers]
+        if lengths is not None:
+            self._known[binding.var] = lengths
 
     def _length(self, code: int, value: int) -> p.PrimExpr:
         if code == _IMMEDIATE:
@@ -435,7 +447,10 @@ def is_wrapped(call: e.Call) -> bool:
 
 def spread(call: e.Call, callees: Callees) -> tuple[str, tuple[e.Expr, ...]]:
     """The name of the operator or packed function that is called, or "", and its arguments."""
-    op, args = callees.of(call.op), call.args
+    op, args = call.op, call.args
+    if type(op) is e.ExternFunc and op.name not in _CACHED:
+        return op.name, args
+    op = callees.of(op)
     if type(op) is e.OpRef and op.name in _WITH_FUNCTION and args:
         function, args = callees.of(args[0]), args[1:]
         if len(args) == 1 and (fields := callees.fields(args[0])) is not None:

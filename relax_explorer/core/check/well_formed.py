@@ -6,13 +6,13 @@ Every violation is reported at its place. One error does not hide another.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from relax_explorer.core.arith.prove import division_by_zero, is_negative
 from relax_explorer.core.check import memory_hazards, prim_funcs, purity
-from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
+from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.compatible import bound_below, defined_dims
 from relax_explorer.core.check.matching import free_dims
 from relax_explorer.core.codes import well_formedness as codes
@@ -24,10 +24,11 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.pauses import with_pauses
-from relax_explorer.core.ir.walk import info_holders, operands, sequences
+from relax_explorer.core.ir.walk import contents, info_holders, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Kind
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.new_bindings import NewBindings
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 from relax_explorer.core.tir.traverse import statements
@@ -101,10 +102,12 @@ def _buffers(fn: t.PrimFunc) -> Iterator[tuple[Buffer, object]]:
 # -- well formed -----------------------------------------------------------------------------------------------------
 
 
-def violations(module: IRModule, assume_pure: bool = False, effects: bool = True) -> Iterator[Diagnostic]:
+def violations(
+    module: IRModule, assume_pure: bool = False, effects: bool = True, new: NewBindings | None = None
+) -> Iterator[Diagnostic]:
     """Every violation in a module, function by function. `assume_pure` is as in `purity.violations`.
 
-    Without `effects`, the rules about side effects are left out.
+    Without `effects`, the rules about side effects are left out. `new` tells what differs from a module without a violation.
     """
     graph = call_graph(module)
     recursive = {
@@ -121,7 +124,10 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
             )  # a kernel packed for an outside caller may have another symbol
             yield _problem(codes.GLOBAL_SYMBOL, text, fn, spec_only=kernel)
         if type(fn) is e.Function:
-            yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
+            if new is not None and name not in recursive and _is_as_before(module, fn, new, parameters):
+                parameters.update(dict.fromkeys(fn.params))
+            else:
+                yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
             if effects:
                 found = purity.violations(fn, assume_pure)
                 yield from found if has_marks or assume_pure else purity.without_marks(found)
@@ -129,8 +135,23 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
     yield from prim_funcs.loop_violations(module)
     yield from prim_funcs.unbound_lengths(module)
     yield from impossible_lengths(module)
-    yield from memory_hazards.violations(module)
+    yield from memory_hazards.violations(module, new)
     yield from _outside(module)
+
+
+def _is_as_before(
+    module: IRModule, fn: e.Function, new: NewBindings, parameters: Mapping[e.Var, None]
+) -> bool:
+    """True if a function has the signature and the body that it had, and all that they name is of the same kind."""
+    old = new.old(fn)
+    if old is None or old.body is not fn.body or old.ret_struct_info is not fn.ret_struct_info:
+        return False
+    if old.params != fn.params or not parameters.keys().isdisjoint(fn.params):
+        return False
+    if e.Function in contents(fn).values:  # its parameters may stand in other functions
+        return False
+    now, before = module.functions, new.before.functions
+    return all(name in now and type(now[name]) is type(before.get(name)) for name in mentioned(fn))
 
 
 _OUTSIDE = frozenset({e.OpaqueFunction, e.ExternFunc})  # members that are always public

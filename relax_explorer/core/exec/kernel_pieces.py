@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.loop_nests import (
@@ -76,7 +75,7 @@ class Access:
         if array.flags.c_contiguous:  # a fifth of the time of `as_strided`
             offset = sum([start * step for start, step in zip(self.starts, array.strides, strict=True)])
             return np.ndarray(sizes, array.dtype, array, offset, strides)
-        return as_strided(array[(..., *first)], sizes, strides)
+        return np.lib.stride_tricks.as_strided(array[(..., *first)], sizes, strides)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -351,7 +350,11 @@ def copies(values: Sequence[Value]) -> tuple[list[Value], bool]:
 
 def _groups(values: Sequence[Value]) -> list[tuple[list[int], int, int]]:
     """The numbers of the arrays that lie in one piece of memory, with its address and its bytes."""
-    arrays = [(byte_bounds(value), n) for n, value in enumerate(values) if isinstance(value, np.ndarray)]
+    arrays = [
+        (np.lib.array_utils.byte_bounds(value), n)
+        for n, value in enumerate(values)
+        if isinstance(value, np.ndarray)
+    ]
     groups: list[tuple[list[int], int, int]] = []
     end = -1
     for (start, stop), number in sorted(arrays):

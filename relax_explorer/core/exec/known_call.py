@@ -72,8 +72,9 @@ class KnownOperator(Known):
         is_plain = dtype.isbuiltin == 1 and (
             dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize >= 4)
         )
+        found = UFUNCS.get(self.function)
         return (
-            UFUNCS.get(self.function) if is_plain and all(of == dtype for of in self.operands[1::2]) else None
+            found.function if found and is_plain and all(of == dtype for of in self.operands[1::2]) else None
         )
 
 

@@ -67,6 +67,7 @@ class PassSite:
     changes: frozenset[Kept] = frozenset()  # what the pass may change with its options
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
     claims: list[Diagnostic] = field(default_factory=list)  # errors of inference in the result
+    is_derived: Callable[[], bool] = lambda: False  # whether all StructInfo of the result is proved to follow
     # Properties that this run does not establish; its report or options tell why.
     waived: set[Property] = field(default_factory=set)
 
@@ -335,7 +336,7 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
         alike = replace(known, attrs=module.attrs, global_infos=module.global_infos)
         if alike is known:
             return known
-    new, report = derived_again(module, site.module, site.recorded, site.rule)
+    new, report, site.is_derived = derived_again(module, site.module, site.recorded, site.rule)
     site.recorded.derived = new
     site.claims = [item for item in report.errors if not item.spec_only or item.code is NARROW_ANNOTATION]
     return new

@@ -6,11 +6,13 @@ what was recorded. StructInfo that a pass writes itself is trusted here; the pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from relax_explorer.core.build.module_editor import Member
 from relax_explorer.core.check.call_graph import default_derive, mentioned
+from relax_explorer.core.check.infer import EXTERN, Inferrer
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import forced, is_impure, is_pure, stated
 from relax_explorer.core.check.wildcards import allowed
@@ -29,26 +31,37 @@ from relax_explorer.core.ir.walk import (
     sequences,
 )
 from relax_explorer.core.passes.record import Record
-from relax_explorer.core.phases.module_properties import DERIVED
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.new_bindings import identities
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 
 
-def derived_again(module: IRModule, before: IRModule, record: Record, rule: str) -> tuple[IRModule, Report]:
-    """The result of a pass with all StructInfo, and the problems of inference. The record then refers to the new bindings."""
+class Again(NamedTuple):
+    """The result of a pass with all StructInfo, and the problems of inference.
+
+    `is_derived` is asked only if the result is checked: whether it is in normal form if the module before was.
+    """
+
+    module: IRModule
+    report: Report
+    is_derived: Callable[[], bool]
+
+
+def derived_again(module: IRModule, before: IRModule, record: Record, rule: str) -> Again:
+    """Derive what no longer follows in the result of a pass. The record then refers to the new bindings."""
     comparison = _Comparison(module, before, record)
     if not comparison.is_stale():
-        if not CHECKS and (comparison.is_proved or _derives_alike(module, before)):
-            DERIVED.add(module)
-        return module, Report()
+        return Again(
+            module,
+            Report(),
+            lambda: not CHECKS and (comparison.is_derived() or _derives_alike(module, before)),
+        )
     new, report = normalize_with(module, after=before)
-    if not CHECKS:  # tests look again whether normalizing changes nothing now
-        DERIVED.add(new)
     renewed = dict(_renewed(module, new))
     if renewed:
         record.renew(renewed, rule)
-    return new, report
+    return Again(new, report, lambda: not CHECKS)  # tests look again whether normalizing changes nothing now
 
 
 def _renewed(module: IRModule, new: IRModule) -> Iterator[tuple[e.Binding, e.Binding]]:
@@ -69,6 +82,25 @@ class _Comparison:
         # False if the pass wrote StructInfo that only inference could confirm.
         self.is_proved = bool(record.entries) and module.attrs is before.attrs
         self.is_proved = self.is_proved and before.functions.keys() <= module.functions.keys()
+        self.unproved: list[e.Call] = []  # the new calls of which that is so
+        self.has_resigned = True  # until it is known whether a function has another signature
+
+    def is_derived(self) -> bool:
+        """True if nothing is stale, and inference gives the new calls the StructInfo that they have."""
+        if not self.is_proved:
+            return False
+        inferrer = Inferrer(Report(), self._signatures.get)
+        inferrer.places = self.module.global_infos
+        return all([self._is_current(call) and inferrer.confirms(call) for call in self.unproved])
+
+    def _is_current(self, call: e.Call) -> bool:
+        """True if a call names functions of the module only, with the signatures that they have."""
+        named = [part for part in (call.op, *call.args) if type(part) is e.GlobalVar]
+        return all([part.struct_info is self._signatures.get(part.name, False) for part in named])
+
+    @cached_property
+    def _signatures(self) -> dict[str, s.StructInfo | None]:
+        return {name: _signature(fn) for name, fn in self.module.functions.items()}
 
     @cached_property
     def origins(self) -> Mapping[e.Binding, tuple[e.Binding, ...]]:
@@ -89,6 +121,7 @@ class _Comparison:
         if any(_may_be_purer(fn) for fn, _ in changed) or _keeps_results(self.record):
             return True
         resigned = self._resigned()
+        self.has_resigned = bool(resigned)
         if resigned and any(_refers(fn, was, resigned) for fn, was in functions):
             return True
         return any(self._function(fn, was if type(was) is e.Function else None) for fn, was in changed)
@@ -124,7 +157,7 @@ class _Comparison:
             return False
         if body.struct_info is not old.body.struct_info or not _casts_alike(fn, old):
             return True
-        return self._sequence(body, _ids(old), is_pure)
+        return self._sequence(body, identities(old), is_pure)
 
     def _sequence(self, seq: e.SeqExpr, known: frozenset[int], is_pure: bool) -> bool:
         """True for a sequence with new bindings whose StructInfo may not follow, or with an effect where the function `is_pure`."""
@@ -153,13 +186,13 @@ class _Comparison:
                 continue
             info = value.struct_info
             is_plain = var is not None and var.struct_info is info and (said is None or said is info)
-            if is_plain and value.settled is not None:
+            if is_plain and value.settled is not None and not self.has_resigned:
                 continue
             callees.add(value.op)
             if not is_plain or info is None or not flat(map(type, value.args)):
                 rare.append(binding)
-            elif self.is_proved and not (value.op in _STATED and info is default_derive(value)):
-                self.is_proved = False
+            elif self.is_proved and not (_states_result(value) and info is default_derive(value)):
+                self.unproved.append(value)
         return rare
 
     def _binding(self, binding: e.Binding) -> bool:
@@ -198,13 +231,6 @@ class _Comparison:
         )
 
 
-def _ids(fn: e.Function) -> frozenset[int]:
-    """The identities of the bindings of a function."""
-    if WITH_BLOCKS.isdisjoint(contents(fn).values):
-        return frozenset([id(binding) for block in fn.body.blocks for binding in block.bindings])
-    return frozenset(map(id, bindings(fn)))
-
-
 def _may_be_impure(callee: e.Expr) -> bool:
     """True if a call of this may have an effect. Of packed functions, only calls tell."""
     return type(callee) is e.ExternFunc or is_impure(e.Call(callee, ()), undeclared=False, by_spec=True)
@@ -236,7 +262,8 @@ def _is_copy(binding: e.Binding) -> bool:
     """True for a copy, a tuple or a field, if no variable holds its shape."""
     value = binding.value
     is_plain = type(value) in _FLAT or type(value) is e.TupleGetItem
-    return is_plain and binding.annotation is None and not info_holders(value.struct_info or s.OBJECT)
+    is_unsaid = binding.annotation is None or binding.annotation is value.struct_info
+    return is_plain and is_unsaid and not info_holders(value.struct_info or s.OBJECT)
 
 
 def _casts_alike(fn: e.Function, old: e.Function) -> bool:
@@ -288,7 +315,11 @@ def _differ(new: tuple[e.Expr, ...], old: tuple[e.Expr, ...]) -> bool:
     return len(new) != len(old)
 
 
-# Operators whose results are what their calls state.
+def _states_result(call: e.Call) -> bool:
+    """True if the result of a call is what it states itself."""
+    return call.op in _STATED or (type(call.op) is e.ExternFunc and call.op.struct_info is EXTERN)
+
+
 _STATED = frozenset(
     map(e.op_ref, ("relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"))
 )

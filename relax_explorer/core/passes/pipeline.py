@@ -26,9 +26,17 @@ from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
 from relax_explorer.core.passes.record import Record, Rewrite
-from relax_explorer.core.phases.module_properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
+from relax_explorer.core.phases.module_properties import (
+    DERIVED,
+    NORMALIZED,
+    PROPERTIES,
+    REGISTERED,
+    Property,
+    holding,
+)
 from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.new_bindings import NewBindings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,10 +292,9 @@ def run_step(
     problems += site.report
     wrong: dict[Property, Diagnostic] = {}
     if verify and new is not module:
-        kept = {NORMALIZED, *[q for q in held if q not in REGISTERED]}.difference(broken)
-        claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
-        checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
-        wrong = {q: problem for q, problem in checked if problem is not None}
+        wrong = _wrong(
+            step, module, new, site, {q for q in held if q not in REGISTERED}.difference(broken), broken
+        )
         found = [*wrong.values(), *_damage(step, module, new, site)]
         problems += found if refused is None else map(_expected, found)
     changed = new is not module
@@ -296,6 +303,19 @@ def run_step(
     return Outcome(
         step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
     )
+
+
+def _wrong(
+    step: Step, module: IRModule, new: IRModule, site: PassSite, before: Collection[Property], broken: Collection[Property],
+) -> dict[Property, Diagnostic]:  # fmt: skip
+    """The properties that a step claims and its result lacks. Those that were there `before` are looked for in what is new."""
+    kept = {*before, NORMALIZED}.difference(broken)
+    claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
+    if NORMALIZED in claimed & kept and site.is_derived():
+        DERIVED.add(new)
+    added = NewBindings(new, module)
+    checked = [(q, _broken(step, q, new, added if q in before else None)) for q in PROPERTIES if q in claimed]
+    return {q: problem for q, problem in checked if problem is not None}
 
 
 def _expected(problem: Diagnostic) -> Diagnostic:
@@ -376,8 +396,9 @@ def _would_change(step: Step, module: IRModule) -> bool:
         return False
 
 
-def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | None:
-    violation = required.violation(module)
+def _broken(step: Step, required: Property, module: IRModule, new: NewBindings | None) -> Diagnostic | None:
+    """The problem of a module without a property; `new` is what has to be looked at if the module before had it."""
+    violation = required.violation(module) if new is None else required.violation_in(module, new)
     if violation is None:
         return None
     place, sentence = violation

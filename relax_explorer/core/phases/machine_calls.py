@@ -11,6 +11,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 
 UNIT = s.TupleStructInfo(())
+ALLOCATION = e.op_ref("relax.builtin.alloc_tensor")
 
 
 def extern(name: str) -> e.ExternFunc:
@@ -62,7 +63,7 @@ def shape(values: tuple[p.PrimExpr, ...]) -> e.ShapeExpr:
 
 def is_allocation(value: e.Expr) -> TypeGuard[e.Call]:
     """True for a call of `builtin.alloc_tensor`."""
-    return type(value) is e.Call and value.op is e.op_ref("relax.builtin.alloc_tensor")
+    return type(value) is e.Call and value.op is ALLOCATION
 
 
 def tensor_of(storage: e.Expr, call: e.Call, offset: int) -> e.Call:

@@ -118,27 +118,26 @@ class _Lives:
             for seq in inner:
                 self._sequence(seq, type(value) is e.If)
             return
-        if not self.tensors:  # as in a module whose memory is planned already
-            self._note_fields(binding)
+        self._note_fields(binding)
+        if self.tensors:  # not in a module whose memory is planned already
+            self._read(binding, block)
+
+    def _read(self, binding: e.Binding, block: e.BindingBlock) -> None:
+        """Note the tensors that a binding reads. For a field of a known tuple, those of the field."""
+        value = binding.value
+        field, read = self._field(value), reads(binding)
+        found = tuple(dict.fromkeys(self._of(read if field is None else variables(field))))
+        if not found:  # nor is anything used
             return
-        found = self._found(binding)
         for tensor in found if type(value) is e.Call else ():  # others read no element
             if tensor.block is not block:
                 tensor.is_planned = False
-        if found and binding.var is not None and self.keeps(binding):
+        if binding.var is not None and self.keeps(binding):
             self.tensors[binding.var] = found
-        elif self._field(value) is None and not self._is_known(binding):
-            self._discard(reads(binding))
+        elif field is None and not self._is_known(binding):
+            self._discard(read)
         for tensor in self.used(value):
             tensor.uses += 1
-
-    def _found(self, binding: e.Binding) -> tuple[_Tensor, ...]:
-        """The tensors that a binding reads. For a field of a known tuple, those of the field."""
-        value = binding.value
-        self._note_fields(binding)
-        field = self._field(value)
-        read = reads(binding) if field is None else variables(field)
-        return tuple(dict.fromkeys(self._of(read)))
 
     def _note_fields(self, binding: e.Binding) -> None:
         if type(binding.value) is e.Tuple and binding.var is not None:
@@ -225,7 +224,7 @@ class _Pool:
         self.made = around
 
     def _use(self, binding: e.Binding) -> None:
-        for tensor in self.lives.used(binding.value):
+        for tensor in self.lives.used(binding.value) if self.left else ():
             if tensor in self.left:
                 self.left[tensor] -= 1
                 if self.left[tensor] == 0:

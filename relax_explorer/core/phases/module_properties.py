@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
@@ -13,39 +13,69 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import violations as purity_violations
 from relax_explorer.core.check.well_formed import violations as well_formed_violations
 from relax_explorer.core.collector import collector_at_rest
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.walk import all_blocks, bindings, contents, dataflow_blocks, operands, sequences
+from relax_explorer.core.ir.walk import bindings, contents, dataflow_blocks, functions_in, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.phases.external_code import unmarked
+from relax_explorer.core.phases.machine_calls import ALLOCATION
 from relax_explorer.core.phases.memory_plan import plan
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.new_bindings import NewBindings, Read
 from relax_explorer.core.tir.stmt import PrimFunc
+
+Violation = tuple[Any, str] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A predicate on modules. `violation` returns the first offending binding with a sentence, or None if the property holds."""
+    """A predicate on modules. `violation` returns the first offending binding with a sentence, or None if the property holds.
+
+    `in_new` does so for a module that came from one with the property: it need not look at what is not new.
+    """
 
     name: str
     meaning: str
-    violation: Callable[[IRModule], tuple[Any, str] | None]
+    violation: Callable[[IRModule], Violation]
     made_by: list[str] = field(default_factory=list)  # names of the passes that establish it
+    in_new: Callable[[IRModule, NewBindings], Violation] | None = None
 
     def holds(self, module: IRModule) -> bool:
         """True if the module has the property."""
         return self.violation(module) is None
 
+    def violation_in(self, module: IRModule, new: NewBindings) -> Violation:
+        """`violation` of a module that came from one with the property."""
+        return self.violation(module) if self.in_new is None else self.in_new(module, new)
+
     def __repr__(self) -> str:
         return self.name
 
 
-def _each_binding(test: Callable[[e.Binding], str]) -> Callable[[IRModule], tuple[Any, str] | None]:
-    def violation(module: IRModule) -> tuple[Any, str] | None:
-        for fn in module.relax_functions.values():
-            for binding in bindings(fn):
+def _of_bindings(
+    name: str, meaning: str, rule: Callable[[IRModule, Read], Violation], made_by: list[str]
+) -> Property:
+    """A property of single bindings: those that a module had before need no second look."""
+    return Property(
+        name,
+        meaning,
+        lambda module: rule(module, bindings),
+        made_by,
+        lambda module, new: rule(module, new.of),
+    )
+
+
+def _each_binding(
+    test: Callable[[e.Binding], str], kind: Callable[[e.Function], bool]
+) -> Callable[[IRModule, Read], Violation]:
+    """A test of the bindings of functions of a kind: others have no such binding."""
+
+    def violation(module: IRModule, read: Read) -> Violation:
+        for fn in filter(kind, module.relax_functions.values()):
+            for binding in read(fn):
                 problem = test(binding)
                 if problem:
                     return binding, problem
@@ -54,20 +84,18 @@ def _each_binding(test: Callable[[e.Binding], str]) -> Callable[[IRModule], tupl
     return violation
 
 
-def _first_error(rule: Callable[[IRModule], Any]) -> Callable[[IRModule], tuple[Any, str] | None]:
-    def violation(module: IRModule) -> tuple[Any, str] | None:
-        for diagnostic in rule(module):
-            if diagnostic.is_error:
-                return diagnostic.primary.place if diagnostic.primary else module, diagnostic.message
-        return None
-
-    return violation
+def _error(found: Iterable[Diagnostic], module: IRModule) -> Violation:
+    """The place and the message of the first error."""
+    for diagnostic in found:
+        if diagnostic.is_error:
+            return diagnostic.primary.place if diagnostic.primary else module, diagnostic.message
+    return None
 
 
-def _operators(is_gone: Callable[[str], bool]) -> Callable[[IRModule], tuple[Any, str] | None]:
+def _operators(is_gone: Callable[[str], bool]) -> Callable[[IRModule], Violation]:
     """A test that no operator is called that should be gone, by name. It tells the first call in the text."""
 
-    def violation(module: IRModule) -> tuple[Any, str] | None:
+    def violation(module: IRModule) -> Violation:
         for fn in module.relax_functions.values():
             called = [op.name for op in contents(fn).operators if type(op) is e.OpRef]
             found = set(filter(is_gone, called))
@@ -93,7 +121,7 @@ def is_high_level(name: str) -> bool:
     return op is not None and op.is_lowered()
 
 
-def _dataflow(module: IRModule) -> tuple[Any, str] | None:
+def _dataflow(module: IRModule) -> Violation:
     for fn in module.relax_functions.values():
         for block in dataflow_blocks(fn):
             return block, "a dataflow block is still there"
@@ -104,7 +132,7 @@ DERIVED: WeakSet[IRModule] = WeakSet()
 """Modules whose StructInfo was derived from that of a module in normal form: they need no second look."""
 
 
-def _not_derived(module: IRModule) -> tuple[Any, str] | None:
+def _not_derived(module: IRModule) -> Violation:
     if module in DERIVED:
         return None
     new, _ = normalize_with(module)
@@ -140,14 +168,21 @@ def _alias(binding: e.Binding) -> str:
     return "a variable that only renames another" if renames else ""
 
 
-def _promised_pure(module: IRModule) -> tuple[Any, str] | None:
+def _promised_pure(module: IRModule) -> Violation:
     for fn in module.relax_functions.values():
-        nested = [b.value for block in all_blocks(fn) for b in block.bindings if type(b.value) is e.Function]
-        for each in (fn, *nested):
+        for each in functions_in(fn):
             info = each.struct_info
             if isinstance(info, s.FuncStructInfo) and info.pure and not each.attrs.get("relax.force_pure"):
                 return each, "its purity is still checked"
     return _PURE_CALLS_GONE(module)
+
+
+def _has_nested(fn: e.Function) -> bool:
+    return e.Function in contents(fn).values
+
+
+def _may_rename(fn: e.Function) -> bool:
+    return not contents(fn).values.isdisjoint((e.Var, e.DataflowVar))
 
 
 def _nested(binding: e.Binding) -> str:
@@ -164,16 +199,16 @@ def _captures(binding: e.Binding) -> str:
 _NOT_COMPUTED = "a symbolic length that no builtin computes"
 
 
-def _computed_shape(module: IRModule) -> tuple[Any, str] | None:
-    places = filter(None, map(symbolic_length, module.relax_functions.values()))
-    return next(((place, _NOT_COMPUTED) for place in places), None)
+def _computed_shape(module: IRModule, read: Read) -> Violation:
+    places = [symbolic_length(fn, read) for fn in module.relax_functions.values()]
+    return next(((place, _NOT_COMPUTED) for place in places if place is not None), None)
 
 
-def symbolic_length(fn: e.Function) -> e.Function | e.Binding | None:
+def symbolic_length(fn: e.Function, read: Read = bindings) -> e.Function | e.Binding | None:
     """Where a function has a symbolic length as an operand; the function itself stands for its result."""
     if any(map(_is_symbolic, _leaves(fn.body.body))):
         return fn
-    for binding in bindings(fn):
+    for binding in read(fn):
         value = binding.value
         if type(value) is e.Call and _WITH_LENGTHS.isdisjoint(map(type, value.args)):  # most often
             continue
@@ -198,22 +233,24 @@ def _is_symbolic(leaf: e.Expr) -> bool:
 _WITH_LENGTHS = frozenset({e.ShapeExpr, e.PrimValue, e.Tuple})
 
 
-def _unplanned(module: IRModule) -> tuple[Any, str] | None:
+def _unplanned(module: IRModule) -> Violation:
     for fn in module.relax_functions.values():
+        if ALLOCATION not in contents(fn).operators:  # as of the next passes on
+            continue
         either = plan(fn, module, True).storages  # what one profile leaves is planned in the other
         for binding in [b for b in plan(fn, module, False).storages if b in either]:
             return binding, "its life ends in its block, and it has no storage"
     return None
 
 
-def _without_pattern(module: IRModule) -> tuple[Any, str] | None:
+def _without_pattern(module: IRModule) -> Violation:
     for name, fn in module.functions.items():
         if isinstance(fn, PrimFunc) and "op_pattern" not in fn.attrs:
             return fn, f"{name} has no op_pattern"
     return None
 
 
-def _without_symbol(module: IRModule) -> tuple[Any, str] | None:
+def _without_symbol(module: IRModule) -> Violation:
     for name, fn in module.functions.items():
         if isinstance(fn, (e.Function, PrimFunc)) and "global_symbol" not in fn.attrs:
             return fn, f"{name} has no global symbol"
@@ -237,22 +274,22 @@ _BUILTINS = frozenset(
 WELL_FORMED = Property(
     "WELL_FORMED",
     "every rule of the language holds, but perhaps those about side effects",
-    _first_error(lambda module: well_formed_violations(module, effects=False)),
+    lambda module: _error(well_formed_violations(module, effects=False), module),
+    in_new=lambda module, new: _error(well_formed_violations(module, effects=False, new=new), module),
 )
 PURE_DATAFLOW = Property(
     "PURE_DATAFLOW",
     "dataflow blocks, and functions that promise purity, have no side effects",
-    _first_error(
-        lambda module: (
-            problem for fn in module.relax_functions.values() for problem in purity_violations(fn, False)
-        )
+    lambda module: _error(
+        (problem for fn in module.relax_functions.values() for problem in purity_violations(fn, False)),
+        module,
     ),
 )
-NORMAL_FORM = Property(
+NORMAL_FORM = _of_bindings(
     "NORMAL_FORM",
     "each binding is one operation over leaves",
-    _first_error(normal_form_violations),
-    made_by=["Normalize", "ReplaceModule"],
+    lambda module, read: _error(normal_form_violations(module, read), module),
+    ["Normalize", "ReplaceModule"],
 )
 NORMALIZED = Property("NORMALIZED", "normalizing changes nothing: all StructInfo is derived", _not_derived)
 NO_HIGH_LEVEL_OPS = Property(
@@ -262,11 +299,11 @@ NO_HIGH_LEVEL_OPS = Property(
     made_by=["LegalizeOps"],
 )
 NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow, made_by=["ToNonDataflow"])
-CANONICAL_BINDINGS = Property(
+CANONICAL_BINDINGS = _of_bindings(
     "CANONICAL_BINDINGS",
     "no dataflow variable only renames another",
-    _each_binding(_alias),
-    made_by=[
+    _each_binding(_alias, _may_rename),
+    [
         "InlinePrivateFunctions",
         "RemoveUnusedOutputs",
         "ExpandTupleArguments",
@@ -316,14 +353,14 @@ NO_TENSOR_TO_SHAPE = Property(
     _operators(frozenset({"relax.tensor_to_shape"}).__contains__),
     made_by=["DecomposeOpsForInference", "DecomposeOpsForTraining"],
 )
-NO_NESTED_FUNCTIONS = Property(
-    "NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested), made_by=["LambdaLift"]
+NO_NESTED_FUNCTIONS = _of_bindings(
+    "NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested, _has_nested), ["LambdaLift"]
 )
-CLOSURES_CONVERTED = Property(
+CLOSURES_CONVERTED = _of_bindings(
     "CLOSURES_CONVERTED",
     "no nested function reads variables around it: make_closure holds them",
-    _each_binding(_captures),
-    made_by=["LambdaLift"],
+    _each_binding(_captures, _has_nested),
+    ["LambdaLift"],
 )
 BYOC_MARKED = Property(
     "BYOC_MARKED",
@@ -331,11 +368,11 @@ BYOC_MARKED = Property(
     unmarked,
     made_by=["MergeCompositeFunctions"],
 )
-SHAPES_LOWERED = Property(
+SHAPES_LOWERED = _of_bindings(
     "SHAPES_LOWERED",
     "no operand has a symbolic length: the shape heap holds them",
     _computed_shape,
-    made_by=["VMShapeLower"],
+    ["VMShapeLower"],
 )
 SYMBOLS_ATTACHED = Property(
     "SYMBOLS_ATTACHED", "every function has a global symbol", _without_symbol, made_by=["AttachGlobalSymbol"]

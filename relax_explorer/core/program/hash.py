@@ -7,7 +7,6 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -22,7 +21,7 @@ from relax_explorer.core.program.module import IRModule
 _DIGESTS: PerNode[str] = PerNode()
 
 
-def data_digest(array: npt.NDArray[np.generic]) -> str:
+def data_digest(array: np.ndarray[Any, np.dtype[Any]]) -> str:
     """The hash of the bytes of an array that is never written, computed once."""
     return _DIGESTS.of(array, lambda array: blake2b(array.tobytes(), digest_size=16).hexdigest())
 

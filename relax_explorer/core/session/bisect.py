@@ -20,7 +20,7 @@ from relax_explorer.core.phases import module_check as rules
 from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.builds import Build, as_build, stage_of
+from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compare import (
     Comparison,
     Side,
@@ -33,6 +33,7 @@ from relax_explorer.core.session.compare import (
     verdict_of,
 )
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
+from relax_explorer.core.session.recorded import as_build, stage_of
 from relax_explorer.core.session.recording import Recording
 from relax_explorer.core.session.samples import Sample, sample_run, samples_of
 from relax_explorer.core.session.session import Session

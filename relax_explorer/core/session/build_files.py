@@ -9,15 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
-from relax_explorer.core.passes.pipeline import Step
-from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of, proposed
-from relax_explorer.core.session.compiled import executable_beside
-from relax_explorer.core.session.folders import address, nested, numbered_files, outer
-from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.builds import Build, pipeline_of
+from relax_explorer.core.session.folders import address, executable_beside, nested, numbered_files, outer
 from relax_explorer.core.session.stages import (
     Aside,
     BuildTexts,
@@ -31,10 +29,14 @@ from relax_explorer.core.session.stages import (
     programs_in,
 )
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax.executable import is_executable
+from relax_explorer.core.syntax.beginnings import is_executable
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.load import cells, found_in, is_notebook, read_text
 from relax_explorer.core.syntax.surroundings import written_passes
+
+if TYPE_CHECKING:
+    from relax_explorer.core.passes.pipeline import Step
+    from relax_explorer.core.session.session import Session
 
 _MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) [@\w]|\A\s*\{", re.MULTILINE)
 _SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators
@@ -61,6 +63,9 @@ def open_session(
 
     One stage of a build, `PATH@STAGE`, goes through the pipeline, too. `cache` is the folder of compiled kernels. Raises Failure.
     """
+    from relax_explorer.core.session.recorded import RecordedSession
+    from relax_explorer.core.session.session import Session
+
     build = open_build(path)
     if build.is_recorded:
         session: Session = RecordedSession(build, cache, "tvm")
@@ -156,7 +161,12 @@ def build_of_text(text: str, name: str) -> Build:
     build = _of_found([(name, item) for item in found], name)
     if any(item.heading for item in found):  # a log applies no passes
         return build
-    written, remarks = proposed(written_passes(plain, [(item.first, item.last) for item in found]))
+    calls = written_passes(plain, [(item.first, item.last) for item in found])
+    if not calls:
+        return build
+    from relax_explorer.core.session.build_passes import proposed  # most texts call no pass
+
+    written, remarks = proposed(calls)
     return dataclasses.replace(build, written=written, remarks=remarks)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
@@ -12,7 +11,6 @@ from relax_explorer.core.syntax.executable import (
     Executable,
     Instruction,
     VMFunction,
-    is_executable,
     read_executable,
 )
 from relax_explorer.core.syntax.load import read_text
@@ -196,10 +194,6 @@ def _callee(call: e.Call, module: IRModule) -> str | None:
 # -- compiled --------------------------------------------------------------------------------------------------------
 
 
-NAMES = ("executable.txt", "executable.py")
-_HEAD = 4096  # characters that tell what a file is
-
-
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """An executable, and which instruction came from which binding of the last Relax stage."""
@@ -228,19 +222,6 @@ class Compiled:
     def _all(self) -> Iterator[tuple[str, int, Instruction]]:
         for name, function in self.executable.functions.items():
             yield from [(name, n, item) for n, item in enumerate(function.instructions)]
-
-
-def executable_beside(folder: str) -> str:
-    """The path of the executable in a folder of stages, or beside it; empty if there is none."""
-    place = Path(folder)
-    for path in [parent / name for parent in (place, place.absolute().parent) for name in NAMES]:
-        try:
-            with path.open(encoding="utf-8", errors="replace") as file:
-                if is_executable(file.read(_HEAD)):
-                    return str(path)
-        except OSError:
-            continue
-    return ""
 
 
 def compiled(path: str, module: IRModule) -> Compiled:

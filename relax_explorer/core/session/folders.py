@@ -1,4 +1,4 @@
-"""Folders of numbered stages, those inside them, and addresses of stages, `PATH@STAGE`. Nothing else of the core is imported for them."""
+"""Folders of numbered stages, those inside them, the executable beside them, and addresses of stages, `PATH@STAGE`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from relax_explorer.core.syntax.beginnings import is_executable
 
 _FILE = re.compile(r"([0-9]{1,9})[_.-]?(.*)\.py", re.DOTALL)
 
@@ -64,3 +66,20 @@ def address(text: str) -> tuple[str, str | None]:
     if not at or not path or os.path.exists(text):  # also for a name that no file can have
         return text, None
     return path, stage
+
+
+NAMES = ("executable.txt", "executable.py")
+_HEAD = 4096  # characters that tell what a file is
+
+
+def executable_beside(folder: str) -> str:
+    """The path of the executable in a folder of stages, or beside it; empty if there is none."""
+    place = Path(folder)
+    for path in [parent / name for parent in (place, place.absolute().parent) for name in NAMES]:
+        try:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                if is_executable(file.read(_HEAD)):
+                    return str(path)
+        except OSError:
+            continue
+    return ""

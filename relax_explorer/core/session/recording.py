@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.normalize import normal_form_of
@@ -489,7 +488,7 @@ def _same_bytes(a: Array, b: Array) -> bool:
 
 def _addresses(array: Array) -> tuple[int, int]:
     """The first address of an array, and the one after its last."""
-    low, high = byte_bounds(array)
+    low, high = np.lib.array_utils.byte_bounds(array)
     return int(low), int(high)
 
 

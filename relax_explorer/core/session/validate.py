@@ -19,11 +19,12 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.equal import runs_equally, structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.builds import Build, as_build
+from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.compare import Told, Trial, mapped, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, leaves_of
 from relax_explorer.core.session.judging import Judge, Ran, Weighed, ran_of, weigh
+from relax_explorer.core.session.recorded import as_build
 from relax_explorer.core.session.recording import Recording, is_same
 from relax_explorer.core.session.samples import Sample, SampleRun, sample_run, samples_of
 from relax_explorer.core.session.session import Session

@@ -101,14 +101,6 @@ _OPERAND = re.compile(
 )
 _PYTHON_OPERAND = re.compile(r"ib\.(?P<kind>r|imm|c)\((?P<value>vm|void|-?\d{1,20})\)")
 _PYTHON_FUNCTION = re.compile(r"ib\.f\((['\"]?)([^'\"()]+)\1\)")
-_STARTS = re.compile(
-    r"(?:\ufeff?\s*)(?:@\S+?:[ \t]*\n[ \t]+(?:call|ret|[Ii]f|[Gg]oto)\b|ib\s*=\s*(?:rx|relax)\.(?:Exec)?Builder\(\))"
-)
-
-
-def is_executable(text: str) -> bool:
-    """True if a text begins as an executable's `as_text()` or `as_python()`."""
-    return _STARTS.match(text[:2_000]) is not None
 
 
 def read_executable(text: str, name: str = "<text>") -> Executable:

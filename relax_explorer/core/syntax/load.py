@@ -14,8 +14,8 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
+from relax_explorer.core.syntax.beginnings import is_tvm_json
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
-from relax_explorer.core.syntax.surroundings import is_tvm_json
 
 # -- notebooks -------------------------------------------------------------------------------------------------------
 # The texts in a Jupyter notebook (https://nbformat.readthedocs.io): its cells, and what they printed. Nothing is

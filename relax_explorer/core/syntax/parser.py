@@ -21,11 +21,10 @@ from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import old_spellings, python_tree
+from relax_explorer.core.syntax.beginnings import is_executable, is_tvm_json
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
 from relax_explorer.core.syntax.dialects import dialect as dialect_named
-from relax_explorer.core.syntax.executable import is_executable
-from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.old_spellings import marked
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_forms import extern
@@ -33,8 +32,7 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
-from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, is_tvm_json, with_values
-from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
+from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, with_values
 
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
 """PrimFuncs by their text and the dtypes of the shape variables in it."""
@@ -69,6 +67,8 @@ def read(
     """The readable part of the module (None if there is none), and the problems. The arguments are those of `parse`."""
     asked = _Asked(experimental, None if dialect is None else dialect_named(dialect), kernels)
     if isinstance(text, str) and is_tvm_json(text):
+        from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
+
         return read_json_with_report(text, filename)
     source = (
         text if isinstance(text, Source) else Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
@@ -376,6 +376,8 @@ class _ModuleReader:
             text = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
             if not isinstance(text, str):
                 raise self.ctx.fail(codes.BAD_METADATA, "the metadata block is one string literal", node)
+            from relax_explorer.core.syntax.metadata import read_metadata  # few texts have constants
+
             read_metadata(text, self.ctx, node)
         elif called.startswith("T.") and isinstance(value, ast.Call) and not value.args:
             element = ast.copy_location(ast.Constant(called[2:]), value)

@@ -363,17 +363,3 @@ def _called(text: str, start: int, name: str, line: int) -> WrittenPass:
         except NotLiteral:
             unknown.append(f"{item.arg or '**'}={ast.unparse(item.value)[:40]}")
     return WrittenPass(name, line, tuple(args), tuple(options), tuple(unknown))
-
-
-# -- json start ------------------------------------------------------------------------------------------------------
-# How texts in TVM's JSON begin. Apart from the reader, so that a file can be recognised before a parser is needed.
-
-
-_START = re.compile(
-    r'\ufeff?\s*\{\s*"(?:(?:root_index|root|nodes|b64ndarrays)"\s*:|(?:metadata|attrs)"\s*:\s*\{\s*"tvm_version")'
-)
-
-
-def is_tvm_json(text: str) -> bool:
-    """True if a text begins as `save_json` writes modules, in the form of this year or of TVM 0.16 to 0.21."""
-    return _START.match(text[:200]) is not None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import struct
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 MAGIC = 0xDD5E40F096B4A13F
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _CODE_OF = {name: code for code, name in _CODES.items()}

@@ -20,13 +20,15 @@ from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
 from relax_explorer.core.session.build_files import part
-from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable, with_files
+from relax_explorer.core.session.build_passes import with_files
+from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, readable
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.naming import names_from
+from relax_explorer.core.session.recorded import built
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage

@@ -13,7 +13,6 @@ import click
 from click.shell_completion import CompletionItem
 
 import relax_explorer
-from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
@@ -76,18 +75,21 @@ _PRINTED = {RELATIONS: "relations", CONTRACTS: "shapes"}
 """The commands that print files of other notations. Without a terminal a file is printed."""
 
 
+_TABLE = {item.name: item for item in COMMANDS}
+
+
 class _Group(click.Group):
     """A group that treats an unknown command as a file to open."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
+        if args and args[0] not in _TABLE and not args[0].startswith("-"):
             if not ctx.resilient_parsing:
                 self._need_file(ctx, args)
             printed = _PRINTED.get(Path(args[0]).suffix, "show")
             opened = "tui" if sys.stdout.isatty() or ctx.resilient_parsing else printed
-            return opened, self.commands[opened], args
+            return opened, self.get_command(ctx, opened), args
         return super().resolve_command(ctx, args)
 
     def _need_file(self, ctx: click.Context, args: list[str]) -> None:
@@ -96,7 +98,7 @@ class _Group(click.Group):
 
         word = args[0]
         if not Path(word).exists() and word.isidentifier():
-            close = get_close_matches(word, self.commands)
+            close = get_close_matches(word, _TABLE)
             if close or len(args) > 1:
                 hint = (
                     f"Did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists the commands."
@@ -124,7 +126,13 @@ class _Group(click.Group):
         return [*files, *super().shell_complete(ctx, incomplete)]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [item.name for item in COMMANDS]
+        return list(_TABLE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, made from the table when it is asked for."""
+        if cmd_name in _TABLE and cmd_name not in self.commands:
+            self.add_command(_command(_TABLE[cmd_name]))
+        return super().get_command(ctx, cmd_name)
 
 
 def _parameter(argument: Argument) -> click.Parameter:
@@ -180,6 +188,8 @@ def _callback(command: Command[int | Result]) -> Callable[..., None]:
     forms = [argument.key for argument in command.arguments if argument.kind == "form"]
 
     def callback(**arguments: Any) -> None:
+        from relax_explorer.core.diagnostics import Failure  # only a command that runs can fail so
+
         output.use_style(next((arguments.pop(key) for key in forms), "text"))
         try:
             found = command.run(**arguments)
@@ -247,14 +257,13 @@ def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
         if not sys.stdout.isatty():
             output.say(ctx.get_help())
             return
-        opened = group.commands["tui"]
+        opened = group.get_command(ctx, "tui")
+        assert opened is not None
         with opened.make_context("tui", ["--screen", "home"], parent=ctx) as home:
             opened.invoke(home)
 
 
 group.params.append(_ascii_option())
-for _item in COMMANDS:
-    group.add_command(_command(_item))
 
 
 def main() -> None:

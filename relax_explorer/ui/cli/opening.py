@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,17 +14,7 @@ from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.phases.module_check import check, lenient
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build, open_notation
-from relax_explorer.core.session.builds import (
-    Build,
-    RecordedSession,
-    concerning,
-    executed,
-    pipeline_of,
-    runnable,
-    with_files,
-)
-from relax_explorer.core.session.naming import FieldNames, names_from
-from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.builds import Build, concerning, executed, pipeline_of, runnable
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.load import read_stream
@@ -32,6 +23,10 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.naming import FieldNames
+    from relax_explorer.core.session.session import Session
 
 # -- packed files ----------------------------------------------------------------------------------------------------
 # `--packed`: Python files that the user trusts. They are executed, and register packed functions.
@@ -122,6 +117,10 @@ def session_to_run(
     `const` is the source of constants that the text omits. Raises Failure for errors of the program that concern the functions, and
     for passes that fail: with passes, the program after them is judged.
     """
+    from relax_explorer.core.session.build_passes import with_files
+    from relax_explorer.core.session.recorded import RecordedSession
+    from relax_explorer.core.session.session import Session
+
     cache = directories.kernel_cache()
     build = build_at(path)
     passes = passes_from(build, passes)
@@ -174,6 +173,8 @@ def _readable(stage: Stage, function: str) -> Stage:
 
 def names_of_fields(session: Session, function: str) -> FieldNames:
     """The names for the fields of tuple parameters, as the last stage of a session tells them, or an earlier one of its build."""
+    from relax_explorer.core.session.naming import names_from
+
     return names_from(_modules(session), function)
 
 

@@ -17,13 +17,16 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Trace, Unit, binding_text
-from relax_explorer.core.session.builds import Build, KernelTrace, RecordedSession, pipeline_of, with_files
+from relax_explorer.core.session.build_passes import with_files
+from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.compiled import Compiled
+from relax_explorer.core.session.recorded import KernelTrace, RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.beginnings import is_executable
 from relax_explorer.core.syntax.dialects import NEW, OWN
 from relax_explorer.core.syntax.doc import Line
-from relax_explorer.core.syntax.executable import Executable, VMFunction, is_executable, read_executable
+from relax_explorer.core.syntax.executable import Executable, VMFunction, read_executable
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
@@ -212,7 +215,7 @@ def two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
 
 def who(input: str, var: str, passes: str | None, func: str | None) -> Result:
     """The history of a variable, or of a kernel."""
-    from relax_explorer.core.session.builds import has_kernel, kernel_history
+    from relax_explorer.core.session.recorded import has_kernel, kernel_history
 
     session = open_session(input, passes, "default")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_explorer.core.session.builds import RecordedSession
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
 from relax_explorer.viz.visible import visible

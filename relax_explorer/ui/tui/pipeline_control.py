@@ -41,7 +41,7 @@ class PipelineControl:
     @property
     def text(self) -> str:
         """The value of `--passes` that gives these stages: as it was typed, if nothing was edited."""
-        from relax_explorer.core.session.builds import with_files
+        from relax_explorer.core.session.build_passes import with_files
 
         plan, given = self.app.state.plan, self.stages.pipeline
         return given if plan is None or plan.steps == with_files(given) else plan.text
@@ -117,7 +117,8 @@ class PipelineControl:
             return
         if self.plan() is None:
             return
-        from relax_explorer.core.session.builds import FILE, with_files
+        from relax_explorer.core.session.build_passes import with_files
+        from relax_explorer.core.session.builds import FILE
         from relax_explorer.core.session.session import Plan
 
         session = self.app.state.session

@@ -8,7 +8,9 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of, with_files
+from relax_explorer.core.session.build_passes import with_files
+from relax_explorer.core.session.builds import Build, pipeline_of
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage

@@ -16,8 +16,8 @@ from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.align import ModuleDiff
-from relax_explorer.core.session.builds import kernel_history
 from relax_explorer.core.session.compiled import Compiled
+from relax_explorer.core.session.recorded import kernel_history
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Kind

@@ -215,7 +215,7 @@ class StageControl:
         if path != self.app.state.path:
             options = _for_another_program(options)
             self.run.calls.clear()
-        from relax_explorer.core.session.builds import RecordedSession
+        from relax_explorer.core.session.recorded import RecordedSession
         from relax_explorer.core.session.session import Plan
 
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
-from relax_explorer.core.session.builds import built, stage_of
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.naming import names_from
+from relax_explorer.core.session.recorded import built, stage_of
 from relax_explorer.core.session.samples import Sample, program_of, sample_of_calls, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories

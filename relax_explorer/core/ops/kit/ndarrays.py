@@ -6,18 +6,18 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from functools import cache
+from functools import cache, cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import finalize
 
 import numpy as np
 
 from relax_explorer.core.ir.node import CHECKS
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Number = int | float | np.number[Any]
-Scalar = np.number[Any]
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"  # a text, since types are named before numpy is needed
+Number: TypeAlias = "int | float | np.number[Any]"
+Scalar: TypeAlias = "np.number[Any]"
 
 
 def dense(matrix: Array) -> Array:
@@ -91,8 +91,26 @@ _ELEMENTS = (
 _SHARED = 1 << 20  # elements from which on threads share the work
 
 
+class OfNumpy:
+    """A function of numpy by its name, looked up when it is called first: operators are declared and checked without numpy."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def function(self) -> np.ufunc:
+        """The function. Few are reductions, which take other options."""
+        found: np.ufunc = getattr(np, self.name)
+        return found
+
+    def __call__(self, *operands: object, **options: object) -> Array:
+        """Call it."""
+        result: Array = self.function(*operands, **options)
+        return result
+
+
 # The ufunc that an `evaluate` calls if all dtypes are equal, and neither bool nor narrow floats: it can write into a given array.
-UFUNCS: dict[Callable[..., Array], np.ufunc] = {}
+UFUNCS: dict[Callable[..., Array], OfNumpy] = {}
 
 
 def by_rows(function: Callable[[Array, Array], object], x: Array, axes: Sequence[int]) -> Array:

@@ -52,7 +52,7 @@ from relax_explorer.core.ops.kit.decl import (
     operand,
 )
 from relax_explorer.core.ops.kit.devices import is_spread
-from relax_explorer.core.ops.kit.ndarrays import UFUNCS, Array
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS, Array, OfNumpy
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 
 
@@ -193,8 +193,8 @@ def _evaluate(function: Function, compared: bool) -> Function:
             return result[()]
         return result if compared else result.astype(arrays[0].dtype, copy=False)
 
-    plain = np.subtract if function is subtract else function
-    if isinstance(plain, np.ufunc) and not compared:
+    plain = OfNumpy("subtract") if function is subtract else function
+    if isinstance(plain, OfNumpy) and not compared:
         UFUNCS[evaluate] = plain  # of numbers; bools are not computed by it
     return evaluate
 
@@ -236,7 +236,7 @@ _KINDS = "The dtypes may differ: integers are converted to the dtype of floats, 
 Add = _binary(
     "relax.add",
     Arithmetic,
-    np.add,
+    OfNumpy("add"),
     p.Add,
     f"x1 plus x2, element by element.\n{_WRAP} The sum of bools is their logical or.",
     source="numpy.add",
@@ -253,7 +253,7 @@ Subtract = _binary(
 Multiply = _binary(
     "relax.multiply",
     Arithmetic,
-    np.multiply,
+    OfNumpy("multiply"),
     p.Mul,
     f"x1 times x2, element by element.\n{_WRAP} The product of bools is their logical and.",
     source="numpy.multiply",
@@ -289,7 +289,7 @@ Power = _binary(
 Atan2 = _binary(
     "relax.atan2",
     Arithmetic,
-    as_floats(np.arctan2),
+    as_floats(OfNumpy("arctan2")),
     floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
     "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi."
     "\nThe angle of integers is truncated to their dtype.",
@@ -307,7 +307,7 @@ LogAddExp = _binary(
 Mod = _binary(
     "relax.mod",
     Arithmetic,
-    checked(np.fmod),
+    checked(OfNumpy("fmod")),
     p.Mod,
     f"The remainder of x1 divided by x2, with the sign of x1, like % in C.\n{_BY_ZERO}",
     defined_for=FLOATS,
@@ -342,7 +342,7 @@ Minimum = _binary(
 Equal = _binary(
     "relax.equal",
     Compare,
-    np.equal,
+    OfNumpy("equal"),
     p.EQ,
     f"Whether x1 equals x2, element by element.\nNaN equals nothing, not even NaN. {_KINDS}",
     source="numpy.equal",
@@ -350,7 +350,7 @@ Equal = _binary(
 NotEqual = _binary(
     "relax.not_equal",
     Compare,
-    np.not_equal,
+    OfNumpy("not_equal"),
     p.NE,
     f"Whether x1 differs from x2, element by element.\nNaN differs from NaN. {_KINDS}",
     source="numpy.not_equal",
@@ -358,7 +358,7 @@ NotEqual = _binary(
 Less = _binary(
     "relax.less",
     Compare,
-    np.less,
+    OfNumpy("less"),
     p.LT,
     f"Whether x1 is less than x2, element by element; false for NaN.\n{_KINDS}",
     source="numpy.less",
@@ -366,7 +366,7 @@ Less = _binary(
 LessEqual = _binary(
     "relax.less_equal",
     Compare,
-    np.less_equal,
+    OfNumpy("less_equal"),
     p.LE,
     f"Whether x1 is less than x2 or equal to it, element by element; false for NaN.\n{_KINDS}",
     source="numpy.less_equal",
@@ -374,7 +374,7 @@ LessEqual = _binary(
 Greater = _binary(
     "relax.greater",
     Compare,
-    np.greater,
+    OfNumpy("greater"),
     lambda a, b: p.LT(b, a),
     f"Whether x1 is greater than x2, element by element; false for NaN.\n{_KINDS}",
     source="numpy.greater",
@@ -382,7 +382,7 @@ Greater = _binary(
 GreaterEqual = _binary(
     "relax.greater_equal",
     Compare,
-    np.greater_equal,
+    OfNumpy("greater_equal"),
     lambda a, b: p.LE(b, a),
     f"Whether x1 is greater than x2 or equal to it, element by element; false for NaN.\n{_KINDS}",
     source="numpy.greater_equal",
@@ -390,7 +390,7 @@ GreaterEqual = _binary(
 LogicalAnd = _binary(
     "relax.logical_and",
     Arithmetic,
-    np.logical_and,
+    OfNumpy("logical_and"),
     truth(p.And),
     "Whether x1 and x2 are both true, or not 0, as 1 or 0 in their dtype.",
     _BOOLS,
@@ -399,7 +399,7 @@ LogicalAnd = _binary(
 LogicalOr = _binary(
     "relax.logical_or",
     Arithmetic,
-    np.logical_or,
+    OfNumpy("logical_or"),
     truth(p.Or),
     "Whether x1 or x2 or both are true, or not 0, as 1 or 0 in their dtype.",
     _BOOLS,
@@ -418,7 +418,7 @@ LogicalXor = _binary(
 BitwiseAnd = _binary(
     "relax.bitwise_and",
     Bits,
-    of_bits(np.bitwise_and),
+    of_bits(OfNumpy("bitwise_and")),
     bits("bitwise_and"),
     f"The bits that are set in both x1 and x2.\n{_NO_FLOATS}",
     _INTS,
@@ -427,7 +427,7 @@ BitwiseAnd = _binary(
 BitwiseOr = _binary(
     "relax.bitwise_or",
     Bits,
-    of_bits(np.bitwise_or),
+    of_bits(OfNumpy("bitwise_or")),
     bits("bitwise_or"),
     f"The bits that are set in x1 or x2 or both.\n{_NO_FLOATS}",
     _INTS,
@@ -436,7 +436,7 @@ BitwiseOr = _binary(
 BitwiseXor = _binary(
     "relax.bitwise_xor",
     Bits,
-    of_bits(np.bitwise_xor),
+    of_bits(OfNumpy("bitwise_xor")),
     bits("bitwise_xor"),
     f"The bits that are set in only one of x1 and x2.\n{_NO_FLOATS}",
     _INTS,
@@ -445,7 +445,7 @@ BitwiseXor = _binary(
 LeftShift = _binary(
     "relax.left_shift",
     Shift,
-    shifted(np.left_shift),
+    shifted(OfNumpy("left_shift")),
     bits("shift_left"),
     f"The bits of x1 shifted left by x2; zeros are shifted in.\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
@@ -454,7 +454,7 @@ LeftShift = _binary(
 RightShift = _binary(
     "relax.right_shift",
     Shift,
-    shifted(np.right_shift),
+    shifted(OfNumpy("right_shift")),
     bits("shift_right"),
     f"The bits of x1 shifted right by x2; for signed integers the sign bit is shifted in.\n{_WIDTH} {_NO_SHIFT}",
     _INTS,

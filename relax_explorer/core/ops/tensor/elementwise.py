@@ -24,7 +24,7 @@ from relax_explorer.core.ops.kit.decl import (  # named in annotations
     attr,
     operand,
 )
-from relax_explorer.core.ops.kit.ndarrays import Array, Number
+from relax_explorer.core.ops.kit.ndarrays import Array, Number, OfNumpy
 from relax_explorer.core.ops.kit.special import as_array, erf, keep_dtype, need_bits, sigmoid, whole
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 from relax_explorer.core.ops.kit.te import erf as te_erf
@@ -89,17 +89,17 @@ def _unary(
     return type(name.split(".")[-1].title().replace("_", ""), (base,), members, name=name)
 
 
-Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element.", source="numpy.exp")
+Exp = _unary("relax.exp", OfNumpy("exp"), "exp", "e to the power of each element.", source="numpy.exp")
 Log = _unary(
     "relax.log",
-    np.log,
+    OfNumpy("log"),
     "log",
     "Natural logarithm of each element.\n-inf for 0, NaN for negative elements.",
     source="numpy.log",
 )
 Sqrt = _unary(
     "relax.sqrt",
-    np.sqrt,
+    OfNumpy("sqrt"),
     "sqrt",
     "Square root of each element.\nNaN for negative elements.",
     source="numpy.sqrt",
@@ -111,46 +111,60 @@ Rsqrt = _unary(
     "1 divided by the square root of each element.\ninf for 0, NaN for negative elements.",
     source="torch.rsqrt",
 )
-Sin = _unary("relax.sin", np.sin, "sin", "Sine of each element, an angle in radians.", source="numpy.sin")
-Cos = _unary("relax.cos", np.cos, "cos", "Cosine of each element, an angle in radians.", source="numpy.cos")
-Tan = _unary("relax.tan", np.tan, "tan", "Tangent of each element, an angle in radians.", source="numpy.tan")
+Sin = _unary(
+    "relax.sin", OfNumpy("sin"), "sin", "Sine of each element, an angle in radians.", source="numpy.sin"
+)
+Cos = _unary(
+    "relax.cos", OfNumpy("cos"), "cos", "Cosine of each element, an angle in radians.", source="numpy.cos"
+)
+Tan = _unary(
+    "relax.tan", OfNumpy("tan"), "tan", "Tangent of each element, an angle in radians.", source="numpy.tan"
+)
 Asin = _unary(
     "relax.asin",
-    np.arcsin,
+    OfNumpy("arcsin"),
     "asin",
     "Inverse sine of each element, in radians from -pi/2 to pi/2.\nNaN for elements below -1 or above 1.",
     source="numpy.arcsin",
 )
 Acos = _unary(
     "relax.acos",
-    np.arccos,
+    OfNumpy("arccos"),
     "acos",
     "Inverse cosine of each element, in radians from 0 to pi.\nNaN for elements below -1 or above 1.",
     source="numpy.arccos",
 )
 Atan = _unary(
     "relax.atan",
-    np.arctan,
+    OfNumpy("arctan"),
     "atan",
     "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
     source="numpy.arctan",
 )
-Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine of each element.", source="numpy.sinh")
-Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine of each element.", source="numpy.cosh")
-Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent of each element.", source="numpy.tanh")
+Sinh = _unary("relax.sinh", OfNumpy("sinh"), "sinh", "Hyperbolic sine of each element.", source="numpy.sinh")
+Cosh = _unary(
+    "relax.cosh", OfNumpy("cosh"), "cosh", "Hyperbolic cosine of each element.", source="numpy.cosh"
+)
+Tanh = _unary(
+    "relax.tanh", OfNumpy("tanh"), "tanh", "Hyperbolic tangent of each element.", source="numpy.tanh"
+)
 Asinh = _unary(
-    "relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine of each element.", source="numpy.arcsinh"
+    "relax.asinh",
+    OfNumpy("arcsinh"),
+    "asinh",
+    "Inverse hyperbolic sine of each element.",
+    source="numpy.arcsinh",
 )
 Acosh = _unary(
     "relax.acosh",
-    np.arccosh,
+    OfNumpy("arccosh"),
     "acosh",
     "Inverse hyperbolic cosine of each element.\nNaN for elements below 1.",
     source="numpy.arccosh",
 )
 Atanh = _unary(
     "relax.atanh",
-    np.arctanh,
+    OfNumpy("arctanh"),
     "atanh",
     "Inverse hyperbolic tangent of each element.\nInfinite for -1 and 1, NaN for elements below or above.",
     source="numpy.arctanh",
@@ -171,7 +185,7 @@ Erf = _unary(
 )
 Ceil = _unary(
     "relax.ceil",
-    np.ceil,
+    OfNumpy("ceil"),
     "ceil",
     "Smallest integer not below each element, in the dtype of x.",
     Unary,
@@ -179,7 +193,7 @@ Ceil = _unary(
 )
 Floor = _unary(
     "relax.floor",
-    np.floor,
+    OfNumpy("floor"),
     "floor",
     "Largest integer not above each element, in the dtype of x.",
     Unary,
@@ -187,7 +201,7 @@ Floor = _unary(
 )
 Round = _unary(
     "relax.round",
-    np.rint,
+    OfNumpy("rint"),
     "nearbyint",
     "Integer nearest to each element, in the dtype of x; halves are rounded to even.",
     Unary,
@@ -195,7 +209,7 @@ Round = _unary(
 )
 Trunc = _unary(
     "relax.trunc",
-    np.trunc,
+    OfNumpy("trunc"),
     "trunc",
     "Each element rounded towards zero to an integer, in the dtype of x.",
     Unary,
@@ -211,7 +225,7 @@ class Abs(Unary, name="relax.abs"):
 
     source = "numpy.abs"
     kernel = "tir_abs"
-    evaluate = staticmethod(keep_dtype(np.abs))
+    evaluate = staticmethod(keep_dtype(OfNumpy("abs")))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -249,7 +263,7 @@ class Square(Unary, name="relax.square"):
 
     source = "numpy.square"
     kernel = "tir_square"
-    evaluate = staticmethod(keep_dtype(np.square))
+    evaluate = staticmethod(keep_dtype(OfNumpy("square")))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -287,7 +301,7 @@ class LogicalNot(Unary, name="relax.logical_not"):
     source = "numpy.logical_not"
     kernel = "tir_logical_not"
     examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]", "i32[2,n] -> i32[2,n]")
-    evaluate = staticmethod(keep_dtype(np.logical_not))
+    evaluate = staticmethod(keep_dtype(OfNumpy("logical_not")))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -351,21 +365,21 @@ def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, *
 
 IsNan = _test(
     "relax.isnan",
-    np.isnan,
+    OfNumpy("isnan"),
     "isnan",
     "Whether each element is NaN.\nIntegers never are.",
     source="numpy.isnan",
 )
 IsInf = _test(
     "relax.isinf",
-    np.isinf,
+    OfNumpy("isinf"),
     "isinf",
     "Whether each element is infinite, positive or negative.\nIntegers never are.",
     source="numpy.isinf",
 )
 IsFinite = _test(
     "relax.isfinite",
-    np.isfinite,
+    OfNumpy("isfinite"),
     "isfinite",
     "Whether each element is neither infinite nor NaN.\nIntegers always are.",
     source="numpy.isfinite",

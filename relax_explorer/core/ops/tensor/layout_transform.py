@@ -27,7 +27,7 @@ from relax_explorer.core.ops.kit.decl import (
     attr,
     operand,
 )
-from relax_explorer.core.ops.kit.ndarrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array, OfNumpy
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.tir.stmt import Stmt
@@ -262,12 +262,12 @@ _INTERVALS: dict[type, Callable[[Interval, Interval, bool], Interval]] = {
     p.FloorDiv: _quotient,
     p.FloorMod: _remainder,
 }
-_NUMPY: dict[type, Callable[[Any, Any], Any]] = {
-    p.Add: np.add,
-    p.Sub: np.subtract,
-    p.Mul: np.multiply,
-    p.FloorDiv: np.floor_divide,
-    p.FloorMod: np.mod,
+_NUMPY = {
+    p.Add: OfNumpy("add"),
+    p.Sub: OfNumpy("subtract"),
+    p.Mul: OfNumpy("multiply"),
+    p.FloorDiv: OfNumpy("floor_divide"),
+    p.FloorMod: OfNumpy("mod"),
 }
 
 

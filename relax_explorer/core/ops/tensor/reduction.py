@@ -18,7 +18,7 @@ from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.binary_math import divide, index
 from relax_explorer.core.ops.kit.decl import FLOATS, Axes, Fusion, Op, Site, Stops, attr, operand
-from relax_explorer.core.ops.kit.ndarrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array, OfNumpy
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, flat_index, highest, lowest
 from relax_explorer.core.tir.stmt import Stmt
@@ -161,7 +161,7 @@ class Sum(Reduction, name="relax.sum"):
     stops = Stops.RANKS
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
-    evaluate = staticmethod(partial(_values, function=np.sum))
+    evaluate = staticmethod(partial(_values, function=OfNumpy("sum")))
     legalize = staticmethod(partial(_one_stage, combine=p.Add, start=partial(p.as_prim, 0)))
 
 
@@ -174,7 +174,7 @@ class Prod(Reduction, name="relax.prod"):
     source = "numpy.prod"
     stops = Stops.RANKS
 
-    evaluate = staticmethod(partial(_values, function=np.prod))
+    evaluate = staticmethod(partial(_values, function=OfNumpy("prod")))
     legalize = staticmethod(partial(_one_stage, combine=p.Mul, start=partial(p.as_prim, 1)))
 
 
@@ -382,7 +382,7 @@ class Arg(Op):
         return s.TensorStructInfo(shape, INT64, ndim)
 
 
-def _position(x: Array, axis: int | None, keepdims: bool, *, function: Callable[..., Any]) -> Array:
+def _position(x: Array, axis: int | None, keepdims: bool, *, function: OfNumpy) -> Array:
     """numpy.argmax or numpy.argmin among the elements after the last NaN, or the position of a NaN at the end (TVM)."""
     if not x.size:
         return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
@@ -390,7 +390,7 @@ def _position(x: Array, axis: int | None, keepdims: bool, *, function: Callable[
     if x.dtype.kind in "iub" or not _has_nan(x, axis, positions):
         return positions
     rows = wide(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1))  # float8 has no infinity
-    border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
+    border = np.asarray(-np.inf if function.name == "argmax" else np.inf, rows.dtype)
     last, behind = _behind_nan(rows, border)
     after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
     result: Array = after.reshape(positions.shape).astype(np.int64)
@@ -455,7 +455,7 @@ class Argmax(Arg, name="relax.argmax"):
     """
 
     source = "numpy.argmax"
-    evaluate = staticmethod(partial(_position, function=np.argmax))
+    evaluate = staticmethod(partial(_position, function=OfNumpy("argmax")))
     legalize = staticmethod(partial(_position_stages, better=lambda a, b: p.LT(b, a), start=lowest))
 
 
@@ -466,5 +466,5 @@ class Argmin(Arg, name="relax.argmin"):
     """
 
     source = "numpy.argmin"
-    evaluate = staticmethod(partial(_position, function=np.argmin))
+    evaluate = staticmethod(partial(_position, function=OfNumpy("argmin")))
     legalize = staticmethod(partial(_position_stages, better=p.LT, start=_most))

@@ -18,7 +18,7 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, Stops, attr, operand
-from relax_explorer.core.ops.kit.ndarrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array, OfNumpy
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 from relax_explorer.core.ops.tensor.manipulate import reshape_stage
@@ -190,13 +190,13 @@ def _scan(
     dtype: DType | None,
     exclusive: bool,
     *,
-    function: np.ufunc,
+    function: OfNumpy,
     start: int,
 ) -> Array:
     """The results of a function of numpy so far; if exclusive, `start` comes first and the last result is dropped."""
     element = dtype.to_numpy() if dtype is not None else data.dtype
     x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
-    scanned = _scanned(wide(x.astype(element, copy=False)), place, function)
+    scanned = _scanned(wide(x.astype(element, copy=False)), place, function.function)
     if exclusive:
         scanned = (
             np.concatenate([np.full_like(np.take(scanned, [0], place), start), scanned], place)
@@ -268,7 +268,7 @@ class Cumsum(Scan, name="relax.cumsum"):
     """
 
     source = "numpy.cumsum"
-    evaluate = staticmethod(partial(_scan, function=np.add, start=0))
+    evaluate = staticmethod(partial(_scan, function=OfNumpy("add"), start=0))
     legalize = staticmethod(partial(_scan_stage, combine=p.Add, start=0))
 
 
@@ -279,5 +279,5 @@ class Cumprod(Scan, name="relax.cumprod"):
     """
 
     source = "numpy.cumprod"
-    evaluate = staticmethod(partial(_scan, function=np.multiply, start=1))
+    evaluate = staticmethod(partial(_scan, function=OfNumpy("multiply"), start=1))
     legalize = staticmethod(partial(_scan_stage, combine=p.Mul, start=1))

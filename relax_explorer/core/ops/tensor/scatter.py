@@ -17,13 +17,18 @@ from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
 from relax_explorer.core.ops.kit.element_loops import Loop
-from relax_explorer.core.ops.kit.ndarrays import Array, Number
+from relax_explorer.core.ops.kit.ndarrays import Array, Number, OfNumpy
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.tensor.gather import counted, inside, need_int, positions_along, stretched
 from relax_explorer.core.tir.stmt import Stmt
 
-_COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+_COMBINE = {
+    "add": OfNumpy("add"),
+    "mul": OfNumpy("multiply"),
+    "max": OfNumpy("maximum"),
+    "min": OfNumpy("minimum"),
+}
 
 
 class ScatterElements(Op, name="relax.scatter_elements"):
@@ -405,7 +410,7 @@ def combined(data: Array, index: tuple[Any, ...], updates: Array, reduction: str
         # like the comparisons of kernels: the next element replaces a NaN
         _in_turn(result, index, updates, reduction)
     else:
-        _COMBINE[reduction].at(result, index, updates)
+        _COMBINE[reduction].function.at(result, index, updates)
     return result
 
 

@@ -20,7 +20,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.pipeline import Verdict
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.builds import with_files
+from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui import keys
