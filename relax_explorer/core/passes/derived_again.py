@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from relax_explorer.core.build.module_editor import Member
 from relax_explorer.core.check.call_graph import default_derive, mentioned
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import forced, is_impure, is_pure, stated
@@ -30,7 +29,7 @@ from relax_explorer.core.ir.walk import (
 )
 from relax_explorer.core.passes.record import Record
 from relax_explorer.core.phases.module_properties import DERIVED
-from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 

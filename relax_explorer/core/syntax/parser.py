@@ -35,6 +35,7 @@ from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, is_tvm_json, with_values
 from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
+from relax_explorer.core.tir.stmt import PrimFunc
 
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
 """PrimFuncs by their text and the dtypes of the shape variables in it."""
@@ -490,7 +491,7 @@ class _ModuleReader:
                 node,
             )
 
-    def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> Any:
+    def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> PrimFunc:
         """A PrimFunc. One with the text of another stage's, in which the same names are declared, is the same object."""
         kernels = self.ctx.kernels
         first, last = decorator.lineno, node.end_lineno or node.lineno
