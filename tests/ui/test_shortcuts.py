@@ -13,7 +13,7 @@ from textual.widget import Widget
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.key_recording import screen_text
 from relax_explorer.ui.tui.keys import keymap
-from relax_explorer.ui.tui.shortcuts import NEEDED, Name, Painter, usable
+from relax_explorer.ui.tui.shortcuts import NEEDED, Name, Painter, StyleRules, usable
 from relax_explorer.ui.tui.widgets.framed import QuickBar
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.ui.test_explorer import LLAMA
@@ -91,6 +91,7 @@ async def session(size: tuple[int, int]) -> list[tuple[str, str]]:
         )
     assert app.return_code is None
     assert (has_painter, has_bar) == ("painter" in usable(), "bar" in usable())
+    assert isinstance(app.stylesheet, StyleRules) == ("styles" in usable())
     return shown
 
 
