@@ -190,3 +190,14 @@ async def test_a_key_takes_turns() -> None:
         assert not Turns.are_taken
         await pilot.press("j")
         assert Turns.are_taken
+
+
+async def test_long_work_goes_on_when_a_picture_was_sent() -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        keep_turn()
+        assert Pauses.pause is not None
+        app.screen.refresh()
+        await pilot.pause()
+        assert Pauses.pause is None
