@@ -16,6 +16,7 @@ from tests.perf.generate import transformer
 from tests.support import wire
 from tests.support.annotations import strip_binding_annotations
 from tests.support.golden import Golden
+from tests.support.house import Size, rooms, size_of
 from tests.support.module_sizes import EXCEPTIONS, ROOT, ModuleSize
 
 COMMAND = "pytest tests/x.py --update"
@@ -127,3 +128,14 @@ def test_a_group_names_its_benchmarks_and_each_is_in_one_group() -> None:
     names = [item.name for members in GROUPS.values() for item in members]
     assert len(names) == len(set(names))
     assert GROUPS.keys().isdisjoint(names)
+
+
+def test_uses_of_any_are_counted() -> None:
+    text = "from typing import Any\ndef f(x: Any, *y: Any | None, z: list[Any]) -> dict[str, Any]: ...\nvalue: Any = 1\n"
+    size = size_of(text)
+    assert (size.untyped, size.inside) == (2, 3)
+
+
+def test_few_parameters_and_results_are_unchecked() -> None:
+    """Each new one is a real type, `object` or a type variable, or takes the place of one that goes."""
+    assert sum(rooms().values(), Size()).untyped <= 80

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui.run_commands import (
     BISECT,
@@ -41,6 +43,9 @@ from relax_explorer.ui.run_commands import (
     source,
     target,
 )
+
+if TYPE_CHECKING:
+    from relax_explorer.ui.cli.output import Result
 
 # -- explorer commands -----------------------------------------------------------------------------------------------
 # Commands that open the explorer: in a terminal, without one, in a browser.
@@ -397,7 +402,7 @@ COMPLETION = Command(
 
 # -- commands --------------------------------------------------------------------------------------------------------
 
-COMMANDS: tuple[Command[int], ...] = (
+COMMANDS: tuple[Command[int | Result], ...] = (
     TUI,
     PLAY,
     SERVE,
@@ -429,6 +434,6 @@ EVERYWHERE: tuple[Argument, ...] = (ASCII,)
 """The options of every command. They come from the front end itself, not from the handlers."""
 
 
-def command(name: str) -> Command[int]:
+def command(name: str) -> Command[int | Result]:
     """The command called `name`. Raises KeyError if there is none."""
     return next(item for item in COMMANDS if item.name == name)

@@ -15,7 +15,7 @@ folder. An environment variable sets one option of one command: `RXE_CHECK_PROFI
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -132,16 +132,16 @@ def _declared() -> tuple[dict[str, set[str]], set[str], set[str], dict[tuple[str
     return options, personal, code, {(name, a.key): a.kind for name, own in arguments.items() for a in own}
 
 
-def _fitting(place: str, option_type: str, value: Any) -> Any:
+def _fitting(place: str, option_type: str, value: object) -> object:
     """Convert a value to the type of its option. Raises BadConfig for a wrong type."""
     is_list = isinstance(value, list)
-    items = value if is_list else [value]
+    items: list[Any] = value if isinstance(value, list) else [value]
     if any(isinstance(item, (list, Mapping)) or (is_list and not isinstance(item, str)) for item in items):
         raise BadConfig(f"{place} is {_brief(value)}, which is no value of an option")
     if option_type in ("pair", "many"):
         return [str(item) for item in items]
     if is_list and option_type in ("passes", "codes"):
-        return ",".join(value)
+        return ",".join(items)
     types: dict[str, tuple[type, ...]] = {
         "flag": (bool,),
         "switch": (bool,),
@@ -191,7 +191,7 @@ def _key(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _unknown(path: Path, name: str, known: Any) -> str:
+def _unknown(path: Path, name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name.replace("-", "_"), sorted(known), 1)
     return f"{path}: unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.session.command import Argument, Command
+
+if TYPE_CHECKING:
+    from relax_explorer.ui.cli.output import Result
 
 # -- shell arguments -------------------------------------------------------------------------------------------------
 # The words in which commands of the shell are declared: kinds of arguments, those that several commands take, and
@@ -26,15 +29,15 @@ class Handler:
     module: str
     name: str
 
-    def found(self) -> Callable[..., Any]:
+    def found(self) -> Callable[..., int | Result]:
         """The function."""
         with collector_at_rest():
-            function: Callable[..., Any] = getattr(
+            function: Callable[..., int | Result] = getattr(
                 import_module(f"relax_explorer.ui.cli.{self.module}"), self.name
             )
         return function
 
-    def __call__(self, **values: object) -> Any:
+    def __call__(self, **values: object) -> int | Result:
         """Run the command; returns its result, or the exit status if it printed all itself."""
         return self.found()(**{_OTHER_NAMES.get(key, key): value for key, value in values.items()})
 

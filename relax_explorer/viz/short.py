@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.ir import struct_info as s
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _DTYPES = {
     "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "bool": "bool",
@@ -94,7 +97,7 @@ def short_value(value: object, limit: int = 60) -> str:
     return object_text(value)[:limit]
 
 
-def _range(value: Any) -> str:
+def _range(value: np.ndarray[Any, Any]) -> str:
     import numpy as np
 
     if value.dtype.kind == "b":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Pair, Unit
@@ -108,7 +108,7 @@ def _name(unit: Unit) -> str:
     return "_" if var is None else var.name
 
 
-def unit_node(unit: Unit) -> Any:
+def unit_node(unit: Unit) -> object:
     """The IR node that a unit of a difference prints."""
     return unit.node if isinstance(unit, Line) else unit
 

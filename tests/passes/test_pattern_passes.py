@@ -266,6 +266,26 @@ def test_only_a_kernel_that_removes_a_pad_may_stand_between_two_transforms(kerne
     assert after("OptimizeLayoutTransform", marked).script().count("R.layout_transform(") == left
 
 
+def test_an_extern_function_between_two_transforms_stays() -> None:
+    turn = "index_map=T.index_map(lambda i, j: (j, i))"
+    text = f"""
+@I.ir_module
+class Module:
+    f = R.ExternFunc("my.f")
+
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        with R.dataflow():
+            y = R.layout_transform(x, {turn})
+            z = R.call_tir(Module.f, (y,), out_ty=R.Tensor((4, 4), "float32"))
+            w = R.layout_transform(z, {turn})
+            R.output(w)
+        return w
+"""
+    before = rxe.normalize(rxe.parse(text))
+    assert after("OptimizeLayoutTransform", text).script() == before.script()
+
+
 # -- rules ----------------------------------------------------------------------------------------------------------
 
 

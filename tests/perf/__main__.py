@@ -19,6 +19,7 @@ from tests.perf.passes import PASSES
 from tests.perf.raw_builds import RAW_BUILDS
 from tests.perf.real import REAL
 from tests.perf.shapes import SHAPES
+from tests.perf.shortcuts import SHORTCUTS
 from tests.perf.text import TEXT
 from tests.perf.travel import TRAVEL
 from tests.perf.tui import TUI
@@ -32,7 +33,7 @@ GROUPS = {
     "idle": IDLE,
     "exec": [*EXEC, *TRAVEL],
     "graphs": GRAPHS,
-    "ui": [*TUI, *MEMORY],
+    "ui": [*TUI, *SHORTCUTS, *MEMORY],
     "shapes": SHAPES,
     "builds": RAW_BUILDS,
     "verdicts": VERDICTS,

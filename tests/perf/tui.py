@@ -102,14 +102,15 @@ class Terminal:
         os.close(self.fd)
 
 
-def _file(bindings: int) -> str:
+def generated_file(bindings: int) -> str:
+    """The path of a program with so many bindings."""
     path = empty_folder() / "generated.py"
     path.write_text(transformer(bindings), encoding="utf-8")
     return str(path)
 
 
 def _first_frame(bindings: int) -> tuple[str, Work]:
-    path = _file(bindings)
+    path = generated_file(bindings)
     return _started(lambda: Terminal(path), TEXT)
 
 
@@ -129,7 +130,7 @@ def _key(
 
     The program is read by then if `is_read`, else only its text is shown.
     """
-    terminal = Terminal(_file(bindings))
+    terminal = Terminal(generated_file(bindings))
     terminal.read_until(TEXT)
     if not is_read:
         return _pressed(terminal, key, before, back, SHORT, WHILE_READING)
@@ -215,7 +216,7 @@ def _their_key(operations: int) -> tuple[str, Work]:
 
 def _idle(bindings: int) -> tuple[str, Work]:
     """The processor time of a second in which nothing happens."""
-    terminal = Terminal(_file(bindings))
+    terminal = Terminal(generated_file(bindings))
     terminal.read_until(TEXT)
     terminal.drain()
     time.sleep(4)  # the passes run, and what they left is collected

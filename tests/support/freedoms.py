@@ -13,13 +13,12 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.expr import Function, OpaqueFunction
+from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.program.module import IRModule, Member
 
 _STORES = "shape_func"
 _SLOT = re.compile(r"H\[T\.int64\((\d+)\)\]")
@@ -78,9 +77,7 @@ def _called(fn: Function) -> list[str]:
     return [name for name in names if name.startswith(_STORES)]
 
 
-def _are_same_stores(
-    a: Function | PrimFunc | OpaqueFunction, b: Function | PrimFunc | OpaqueFunction
-) -> bool:
+def _are_same_stores(a: Member, b: Member) -> bool:
     """True if two functions write the same, in any order if none of them reads what it writes."""
     first, second = _lines(a), _lines(b)
     written = {slot[1] for line in first if (slot := _SLOT.match(line.strip()))}
@@ -88,7 +85,7 @@ def _are_same_stores(
     return first == second or (written.isdisjoint(read) and sorted(first) == sorted(second))
 
 
-def _lines(fn: Function | PrimFunc | OpaqueFunction) -> list[str]:
+def _lines(fn: Member) -> list[str]:
     return [line for line in IRModule({"f": fn}).script().splitlines() if "global_symbol" not in line]
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from rich.style import Style
+from textual.app import App
 from textual.command import CommandList
 from textual.events import Click
 from textual.geometry import Size
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keys import KEYS, SCREENS, keys_of
-from relax_explorer.ui.tui.screens.popup import Palette
+from relax_explorer.ui.tui.screens.popup import Entries, Palette
 from relax_explorer.ui.tui.typed import TYPED
 from tests.support.roundtrip import SAMPLES
 from tests.ui.random_events import clicks
@@ -97,6 +98,18 @@ async def test_a_page_in_a_terminal_without_room_for_it() -> None:
         await pilot.press("escape")
         await wait(pilot, lambda: len(app.screen_stack) == 1)
         assert app.return_code is None
+
+
+@pytest.mark.parametrize("action", ["action_page_up", "action_page_down"])
+async def test_a_list_without_room_has_no_pages(action: str) -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        entries = Entries("one", "two", "three")
+        entries.display = False
+        await app.mount(entries)
+        entries.highlighted = 1
+        getattr(entries, action)()
+        assert entries.highlighted == 1
 
 
 @pytest.mark.parametrize("line", [2, 10_000])

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from relax_explorer.core.ir.pauses import Pauses, with_pauses
-from relax_explorer.ui.tui import painting
+from relax_explorer.ui.tui import turns
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.painting import SELDOM, SHORT, Turns, event_loop, give_way, keep_turn, take_turns
+from relax_explorer.ui.tui.turns import SELDOM, SHORT, Turns, event_loop, give_way, keep_turn, take_turns
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import opened
 
@@ -41,7 +41,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(painting.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
     return now
 
 
@@ -126,7 +126,7 @@ def _at_a_place() -> tuple[threading.Thread, list[str]]:
 
 
 def test_another_thread_pauses_until_the_terminal_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painting, "LONGEST", 60.0)
+    monkeypatch.setattr(turns, "LONGEST", 60.0)
     keep_turn()
     thread, told = _at_a_place()
     thread.join(0.05)
@@ -138,13 +138,13 @@ def test_another_thread_pauses_until_the_terminal_gives_way(monkeypatch: pytest.
 
 def test_the_terminal_does_not_wait_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Turns, "is_free", None)
-    Pauses.pause = painting._pause
+    Pauses.pause = turns._pause
     assert [*with_pauses("ab")] == ["a", "b"]
     monkeypatch.undo()
 
 
 def test_a_pause_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painting, "LONGEST", 0.001)
+    monkeypatch.setattr(turns, "LONGEST", 0.001)
     keep_turn()
     thread, told = _at_a_place()
     thread.join(10)
@@ -190,3 +190,14 @@ async def test_a_key_takes_turns() -> None:
         assert not Turns.are_taken
         await pilot.press("j")
         assert Turns.are_taken
+
+
+async def test_long_work_goes_on_when_a_picture_was_sent() -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        keep_turn()
+        assert Pauses.pause is not None
+        app.screen.refresh()
+        await pilot.pause()
+        assert Pauses.pause is None

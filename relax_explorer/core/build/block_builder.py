@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from relax_explorer.core.build.module_editor import Member, ModuleEditor
+from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check import wildcards
 from relax_explorer.core.check.emission import FreshNames, OpenBlocks
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
@@ -27,6 +27,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, defined_dims
 from relax_explorer.core.ops.kit import legalize
+from relax_explorer.core.program.module import Member
 from relax_explorer.core.source import Span
 
 Record = Callable[[e.Binding, tuple[e.Binding, ...]], None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.emission import FreshNames
@@ -13,12 +12,11 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.equal import structural_equal, structural_hash
-from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 
-Member: TypeAlias = e.Function | PrimFunc | e.OpaqueFunction
 _SYMBOL = "global_symbol"
 
 
@@ -69,7 +67,7 @@ class ModuleEditor:
 
     def add_named(self, name: str, fn: Member) -> e.GlobalVar:
         """Add a function under a name from `fresh_name`, and return its reference. It is not shared."""
-        if _SYMBOL in fn.attrs:
+        if not isinstance(fn, e.ExternFunc) and _SYMBOL in fn.attrs:
             fn = replace(fn, attrs=fn.attrs.having(global_symbol=name))
         self._added[name] = fn
         self._unseen.add(name)

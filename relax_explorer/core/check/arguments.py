@@ -344,7 +344,7 @@ def with_numbers(op: type[Op], attrs: Attrs) -> Attrs:
     return Attrs([(name, _as_number(value, kinds.get(name))) for name, value in attrs.items()])
 
 
-def _as_number(value: object, kind: Kind | None) -> Any:
+def _as_number(value: object, kind: Kind | None) -> object:
     if type(value) is tuple and kind in _COUNTS:
         return tuple([_as_number(item, Kind.INT) for item in value])
     if type(value) is not bool or (kind not in _COUNTS and kind is not Kind.FLOAT):

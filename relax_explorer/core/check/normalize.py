@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import is_
-from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from relax_explorer.core.arith.prove import prover_in_use
@@ -25,7 +24,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import edition
-from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 
@@ -116,7 +115,7 @@ def normal_form_to_run(module: IRModule) -> IRModule:
     return normal
 
 
-def _with_sequence(fn: object) -> Any:
+def _with_sequence(fn: Member) -> Member:
     return replace(fn, body=as_sequence(fn.body)) if type(fn) is e.Function else fn
 
 
@@ -246,7 +245,7 @@ class _ModuleNormalizer:
         return info
 
 
-def _other_info(fn: Any) -> s.StructInfo:
+def _other_info(fn: Member) -> s.StructInfo:
     if type(fn) is PrimFunc:
         return prim_func_info(fn)
     return fn.struct_info or s.FuncStructInfo(None, s.OBJECT, _is_unread(fn))

@@ -154,12 +154,12 @@ def _is_as_before(
     return all(name in now and type(now[name]) is type(before.get(name)) for name in mentioned(fn))
 
 
-_OUTSIDE = frozenset({e.OpaqueFunction, e.ExternFunc})  # members that are always public
+_OUTSIDE = (e.OpaqueFunction, e.ExternFunc)  # members that are always public
 
 
 def _outside(module: IRModule) -> Iterator[Diagnostic]:
     functions = list(module.functions.values())
-    if functions and not any(type(fn) in _OUTSIDE or "global_symbol" in fn.attrs for fn in functions):
+    if functions and not any(isinstance(fn, _OUTSIDE) or "global_symbol" in fn.attrs for fn in functions):
         text = "every function of the module is private"
         yield _problem(codes.NO_PUBLIC_FUNCTION, text, functions[0], spec_only=True)
 

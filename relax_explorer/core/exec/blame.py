@@ -143,7 +143,7 @@ def _own(debugger: Debugger, kind: str, step: Made, result: Result) -> Place | N
     return None
 
 
-def _behind(kind: str, step: Made, mask: Array) -> Any:
+def _behind(kind: str, step: Made, mask: Array) -> Array:
     """The elements with a wrong operand behind them, for broadcasting."""
     behind = np.zeros_like(mask)
     for item in step.operands:

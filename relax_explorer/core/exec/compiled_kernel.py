@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 
 from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code as Problem
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import kernel_cache, kernel_memory, kernel_traps, loop_ir, loop_statements
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -392,7 +393,7 @@ class Kernel:
         except kernel_traps.ERRORS as error:
             raise kernel_traps.failure(self.fn, error, note.tolist()) from None
 
-    def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
+    def _argument(self, param: Buffer | p.PrimVar, arg: Value) -> Value:
         if param.dtype is HANDLE:
             if not isinstance(arg, np.ndarray):
                 text = f"handle {param.name} needs an array, this is a {type(arg).__name__}"
@@ -407,7 +408,7 @@ class Kernel:
         is_fine = arg.flags.c_contiguous or (self.divided is not None and param in self.divided.parts.viewed)
         return arg if is_fine and arg.flags.aligned else np.ascontiguousarray(arg)
 
-    def _whole(self, param: p.PrimVar, arg: Any) -> Any:
+    def _whole(self, param: p.PrimVar, arg: SupportsInt) -> int | np.uint64:
         """An integer or bool parameter. It must fit its dtype."""
         value = int(arg)
         low, high = limits(param.dtype) if param.dtype.is_int else (0, 1)
@@ -490,7 +491,7 @@ class Kernel:
                 f"buffer {param.name} has {len(param.shape)} dimensions, the array {arg.ndim}",
             )
 
-    def _fail(self, code: Any, text: str) -> Failure:
+    def _fail(self, code: Problem, text: str) -> Failure:
         return fault(code, text, self.fn)
 
 

@@ -60,6 +60,10 @@ class Scope:
         return value
 
 
+_Number = float | np.generic
+_Operand = _Number | np.ndarray[Any, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A parsed expression. `names` are the variables that it reads; `reads_result` is True if it reads the value that a step binds.
@@ -83,7 +87,7 @@ class Expression:
             except (OverflowError, FloatingPointError):
                 raise NoValue(f"{self.text} is too large") from None
 
-    def number(self, frame: Names, result: Value = None) -> Any:
+    def number(self, frame: Names, result: Value = None) -> _Number:
         """The value as one number. Raises NoValue, or Failure if it is none."""
         return one_number(self.value(frame, result), self.text)
 
@@ -108,10 +112,11 @@ def refused(text: str) -> Failure:
     return fault(codes.BAD_EXPRESSION, text)
 
 
-def one_number(value: Value, text: str) -> Any:
+def one_number(value: Value, text: str) -> _Number:
     """A value as one number. Raises Failure for a tensor of several elements and for what is no number."""
     if isinstance(value, np.ndarray) and value.size == 1:
-        return value.reshape(()).item()
+        number: _Number = value.reshape(()).item()
+        return number
     if isinstance(value, (bool, int, float, np.generic)):
         return value
     raise refused(f"{text}: {describe(value)} is not one number")
@@ -189,7 +194,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-def _operand(value: Value, text: str) -> Any:
+def _operand(value: Value, text: str) -> _Operand:
     """A value for arithmetic: one number, or an array of int64 or float64. Raises Failure for other values."""
     value = _seen(value)
     if isinstance(value, np.ndarray) and value.size != 1:
@@ -197,7 +202,9 @@ def _operand(value: Value, text: str) -> Any:
     return one_number(value, text)
 
 
-def _elementwise(compute: Callable[[Any, Any], Any], a: Any, b: Any, text: str) -> Any:
+def _elementwise(
+    compute: Callable[[_Operand, _Operand], Value], a: _Operand, b: _Operand, text: str
+) -> Value:
     """`compute` on numbers or arrays. Raises Failure if the shapes do not fit or the result is too large."""
     try:
         shape = np.broadcast_shapes(np.shape(a), np.shape(b))
@@ -271,7 +278,7 @@ class _Compiler:
         inner, text = self.read(node.value), _text(node.value)
         of_shape = _OF_SHAPE.get(node.attr) or (lambda cache: getattr(cache, node.attr, None))
 
-        def attribute(scope: Scope) -> Any:
+        def attribute(scope: Scope) -> Value:
             value = inner(scope)
             if node.attr in _OF_CACHE:
                 if not isinstance(value, Stateful) or (found := of_shape(value)) is None:

@@ -12,8 +12,7 @@ from importlib.abc import InspectLoader
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import CodeType, ModuleType
 
 VERSION = 10  # of the generated source and its runtime support; files of older versions are not used
 
@@ -51,7 +50,7 @@ def _is_private(status: os.stat_result) -> bool:
 class _Loader(SourceFileLoader):
     """Loads a source, never a `.pyc`."""
 
-    def get_code(self, fullname: str) -> Any:
+    def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
@@ -75,7 +74,7 @@ def in_memory(key: int, source: str) -> Callable[..., None]:
     return kernel
 
 
-def module(folder: Path, key: int, source: str) -> Any:
+def module(folder: Path, key: int, source: str) -> Callable[..., None]:
     """The `kernel` of a source file in `folder`. A missing or different file is written first.
 
     Files of other users beside it, numba's included, are deleted. A `.pyc` is neither read nor written.
@@ -93,7 +92,8 @@ def module(folder: Path, key: int, source: str) -> Any:
     loaded = module_from_spec(spec)
     sys.modules[name] = loaded  # numba's cache looks the module up
     spec.loader.exec_module(loaded)
-    return loaded.kernel
+    kernel: Callable[..., None] = loaded.kernel
+    return kernel
 
 
 def _write(path: Path, content: bytes) -> None:

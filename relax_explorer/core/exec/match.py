@@ -146,10 +146,10 @@ class _Matching:
             raise Mismatch(path, f"rank {value.ndim}, expected {info.ndim}")
         if info.dims is not None:
             self._lengths(value.shape, info.dims, path, ".shape")
-        elif info.shape is not None:
+        elif isinstance(info.shape, e.Var):
             self._held(value.shape, info.shape, path)
 
-    def _held(self, lengths: tuple[int, ...], var: Any, path: Path) -> None:
+    def _held(self, lengths: tuple[int, ...], var: e.Var, path: Path) -> None:
         """Compare with the shape held by a variable (errata E-53)."""
         held = self.scope.variable(var)
         if isinstance(held, Shape) and tuple(held) != tuple(lengths):

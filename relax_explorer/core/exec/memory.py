@@ -133,7 +133,7 @@ def put_back(change: Change) -> None:
         item.state = state
 
 
-def _owner(array: np.ndarray[Any, Any]) -> Any:
+def _owner(array: np.ndarray[Any, Any]) -> object:
     """The array that owns the memory. Views of views refer to it alone."""
     return array if array.base is None else array.base
 

@@ -24,7 +24,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT64, DType, dtype, from_numpy
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.mutator import Mutator
 from relax_explorer.core.tir.prim_expr import PointerType
@@ -143,7 +143,6 @@ def wide_info(info: s.StructInfo) -> s.StructInfo:
 # -- widening --------------------------------------------------------------------------------------------------------
 
 
-Member = e.Function | PrimFunc | e.OpaqueFunction
 _BYTES_OF_VIEWS = {"relax.memory.view": 3, "runtime.TVMTensorCreateView": 3}
 _KNOWN_ANYWAY = ("vm.builtin.invoke_closure",)
 

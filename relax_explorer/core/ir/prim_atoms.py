@@ -37,28 +37,28 @@ class PrimExpr:
         """The same expression with other operands."""
         return type(self)(*children) if children else self
 
-    def __add__(self, other: PrimExpr | int) -> PrimExpr:
+    def __add__(self, other: PrimExpr | float) -> PrimExpr:
         return BY_SYMBOL["+"](self, as_prim(other, self.dtype))
 
-    def __radd__(self, other: int) -> PrimExpr:
+    def __radd__(self, other: float) -> PrimExpr:
         return BY_SYMBOL["+"](as_prim(other, self.dtype), self)
 
-    def __sub__(self, other: PrimExpr | int) -> PrimExpr:
+    def __sub__(self, other: PrimExpr | float) -> PrimExpr:
         return BY_SYMBOL["-"](self, as_prim(other, self.dtype))
 
-    def __rsub__(self, other: int) -> PrimExpr:
+    def __rsub__(self, other: float) -> PrimExpr:
         return BY_SYMBOL["-"](as_prim(other, self.dtype), self)
 
-    def __mul__(self, other: PrimExpr | int) -> PrimExpr:
+    def __mul__(self, other: PrimExpr | float) -> PrimExpr:
         return BY_SYMBOL["*"](self, as_prim(other, self.dtype))
 
-    def __rmul__(self, other: int) -> PrimExpr:
+    def __rmul__(self, other: float) -> PrimExpr:
         return BY_SYMBOL["*"](as_prim(other, self.dtype), self)
 
-    def __floordiv__(self, other: PrimExpr | int) -> PrimExpr:
+    def __floordiv__(self, other: PrimExpr | float) -> PrimExpr:
         return BY_SYMBOL["//"](self, as_prim(other, self.dtype))
 
-    def __mod__(self, other: PrimExpr | int) -> PrimExpr:
+    def __mod__(self, other: PrimExpr | float) -> PrimExpr:
         return BY_SYMBOL["%"](self, as_prim(other, self.dtype))
 
     def __truediv__(self, other: PrimExpr | float) -> PrimExpr:

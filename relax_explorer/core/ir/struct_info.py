@@ -13,6 +13,8 @@ from relax_explorer.core.ir.prim import AnyDim, IntImm, PrimExpr, PrimVar
 from relax_explorer.core.ir.prim_text import PrimText, quoted
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from relax_explorer.core.ir.expr import Var
 
 
@@ -432,7 +434,7 @@ def lengths(info: StructInfo | None) -> tuple[PrimExpr, ...]:
     return info.values or () if isinstance(info, ShapeStructInfo) else ()
 
 
-def constant_info(array: Any) -> TensorStructInfo:
+def constant_info(array: np.ndarray[Any, Any]) -> TensorStructInfo:
     """The StructInfo of a constant with the data of a numpy array."""
     return TensorStructInfo(tuple([IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
 

@@ -275,7 +275,7 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
     FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
     """
     external = {
-        name: e.ExternFunc(str(module[name].attrs.get("global_symbol", name)), EXTERN)
+        name: e.ExternFunc(str(module.relax_functions[name].attrs.get("global_symbol", name)), EXTERN)
         for name in _replaceable(module, at)
     }
 

@@ -24,7 +24,7 @@ from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes.well_formedness import NARROW_ANNOTATION
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label, Report
-from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.expr import Binding, Function
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims
 from relax_explorer.core.passes.cast_checks import bound_dims
@@ -81,7 +81,9 @@ class PassSite:
         known: Result = self.shared[key]
         return known
 
-    def record(self, before: Any, after: Any = ()) -> None:
+    def record(
+        self, before: Binding | tuple[Binding, ...], after: Binding | tuple[Binding, ...] = ()
+    ) -> None:
         """Note that bindings `before` became `after`."""
         if not (isinstance(before, tuple) or isinstance(after, tuple)):  # most often
             self.recorded.entries.append((self.rule, before, after))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from relax_explorer.core.build.module_editor import Member
 from relax_explorer.core.check.call_graph import default_derive, mentioned
 from relax_explorer.core.check.infer import EXTERN, Inferrer
 from relax_explorer.core.check.normalize import normalize_with
@@ -31,7 +30,7 @@ from relax_explorer.core.ir.walk import (
     sequences,
 )
 from relax_explorer.core.passes.record import Record
-from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.program.new_bindings import identities
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info

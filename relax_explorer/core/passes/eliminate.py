@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -406,13 +406,13 @@ def _stands_for(
     return value is e.Constant or not memory.written_between(variables(binding.value), known, var)
 
 
-def _key(binding: e.Binding) -> Any:
+def _key(binding: e.Binding) -> Hashable:
     """A key that is equal for bindings of equal values."""
     value = value_key(binding.value)
     return (e.MatchCast, value, binding.struct_info) if type(binding) is e.MatchCast else value
 
 
-def value_key(expr: e.Expr) -> Any:
+def value_key(expr: e.Expr) -> Hashable:
     """A key that is equal for equal expressions over the same leaves. It is hashed once and recurses only into tuples."""
     return _KEYS[type(expr)](expr)
 
@@ -427,7 +427,7 @@ def _call_key(expr: e.Call) -> tuple[object, ...]:
 _VARS = frozenset((e.Var, e.DataflowVar))
 
 
-def _constant_key(expr: e.Constant) -> Any:
+def _constant_key(expr: e.Constant) -> Hashable:
     if expr.data is None:
         return (e.Constant, expr.key)
     return (e.Constant, str(expr.data.dtype), expr.data.shape, data_digest(expr.data))
@@ -485,7 +485,7 @@ class _IfKey:
         self.value = value
         inside = [b for seq in sequences(value) for block in seq.blocks for b in block.bindings]
         own = {b.var for b in inside}
-        told: list[Any] = [value_key(value.condition)]
+        told: list[object] = [value_key(value.condition)]
         for binding in inside:
             told.append(type(binding.value))
             for part in operands(binding.value):
@@ -502,7 +502,7 @@ class _IfKey:
         )
 
 
-_KEYS: dict[type, Any] = {
+_KEYS: dict[type, Callable[[Any], Hashable]] = {
     e.Function: _FunctionKey,
     e.If: _IfKey,
     e.Var: lambda x: x,

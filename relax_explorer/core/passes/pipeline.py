@@ -231,7 +231,7 @@ def _step(text: str) -> Step:
 
 def _options(text: str, of: str) -> dict[str, Any]:
     """Parse options `a=1,b="x"`. A part without a name belongs to the option before it: `skip=add,multiply`."""
-    settings: dict[str, list[Any]] = {}
+    settings: dict[str, list[object]] = {}
     name = ""
     for part in _split(text, ",;"):
         key, equals, value = part.partition("=")
@@ -249,7 +249,7 @@ def _options(text: str, of: str) -> dict[str, Any]:
     return {key: values[0] if len(values) == 1 else values for key, values in settings.items()}
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """Parse an option value. A name needs no quotation marks."""
     try:
         return ast.literal_eval(text)

@@ -186,7 +186,7 @@ _WITH_PAD: Pattern = _transform(is_op("relax.call_tir")(_KERNEL, is_tuple([_INNE
 
 def _removes_pad(at: PassSite, kernel: e.Expr) -> bool:
     fn = at.module.functions.get(kernel.name) if type(kernel) is e.GlobalVar else None
-    return fn is not None and fn.attrs.get("operator_name") == "remove_pad"
+    return isinstance(fn, PrimFunc) and fn.attrs.get("operator_name") == "remove_pad"
 
 
 def _undoes(outer: object, inner: object, lengths: tuple[p.PrimExpr, ...]) -> bool:

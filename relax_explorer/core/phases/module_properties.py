@@ -137,9 +137,10 @@ def _not_derived(module: IRModule) -> Violation:
         return None
     new, _ = normalize_with(module)
     for name, fn in module.relax_functions.items():
-        if fn is new[name]:
+        derived_fn = new.relax_functions[name]
+        if fn is derived_fn:
             continue
-        pairs = zip(bindings(fn), bindings(new[name]), strict=False)
+        pairs = zip(bindings(fn), bindings(derived_fn), strict=False)
         different = [old for old, derived in pairs if old is not derived]
         if different:
             return _innermost(different), "its StructInfo is not what its value gives"

@@ -219,7 +219,7 @@ class _Comparer:
             return False
         return all(map(self.info, a.sinfo_args, b.sinfo_args))
 
-    def _attrs(self, a: Any, b: Any) -> bool:
+    def _attrs(self, a: Attrs, b: Attrs) -> bool:
         if a is b:
             return True
         if a.keys() != b.keys():  # their order does not count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -131,7 +131,7 @@ class Hasher:
         else:
             raise TypeError(f"no structural hash for {type(value).__name__}")
 
-    def all(self, values: Any) -> None:
+    def all(self, values: Sequence[object]) -> None:
         """Add a sequence with its length."""
         self.token("[", len(values))
         for value in values:

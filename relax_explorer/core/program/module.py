@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
@@ -15,8 +15,11 @@ from relax_explorer.core.shown import Shown
 from relax_explorer.core.source import Source
 
 if TYPE_CHECKING:
-    from relax_explorer.core.ir.expr import OpaqueFunction
+    from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
     from relax_explorer.core.tir.stmt import PrimFunc
+
+Member: TypeAlias = "Function | PrimFunc | OpaqueFunction | ExternFunc"
+"""What a name of a module stands for."""
 
 
 @owner_node
@@ -27,7 +30,7 @@ class IRModule(Shown):
     dialect of the source text. `refused` tells what TVM 0.27 would not read in that text; the result of a pass has nothing of it.
     """
 
-    functions: Mapping[str, Function | PrimFunc | OpaqueFunction]
+    functions: Mapping[str, Member]
     attrs: Attrs = EMPTY
     global_infos: Attrs = EMPTY
     name: str = "Module"
@@ -35,7 +38,7 @@ class IRModule(Shown):
     source: Source | None = None
     refused: tuple[Diagnostic, ...] = ()
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Member:
         return self.functions[name]
 
     def __contains__(self, name: str) -> bool:
@@ -46,7 +49,7 @@ class IRModule(Shown):
         """The Relax functions, by name. They are looked up once, for loops over functions ask for others."""
         return _RELAX_FUNCTIONS.of(self, _relax_functions)
 
-    def having(self, functions: Mapping[str, Any]) -> IRModule:
+    def having(self, functions: Mapping[str, Member]) -> IRModule:
         """The module with these functions. The same object if no function changed."""
         old = self.functions
         if len(old) == len(functions) and all(old.get(name) is fn for name, fn in functions.items()):

@@ -213,7 +213,7 @@ def _summed(a: Array, b: Array, wrong: Array, most: float, ulp: int, cosine: flo
     return Delta("values", most, ulp, cosine, count, a.size, index, _shown(a[index]), _shown(b[index]), bound)
 
 
-def _shown(number: Any) -> str:
+def _shown(number: np.generic) -> str:
     return f"{float(number):.9g}" if is_float(number.dtype) else str(number)
 
 

@@ -25,6 +25,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType, limits
 from relax_explorer.core.ir.fold import DimMap
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, exprs, info_vars, map_blocks, map_operands, substitute_info
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.phases.module_check import checked
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, Weights, open_weights, read_as, too_much
@@ -62,7 +63,7 @@ class Generator:
     hint: str = "give it with --shape"
     is_unnamed: bool = False  # True once a length without a name (`R.any_dim`) was made up
 
-    def make(self, info: s.StructInfo, source: str, param: e.Var, number: int) -> Any:
+    def make(self, info: s.StructInfo, source: str, param: e.Var, number: int) -> Value:
         """A value of this StructInfo. `number` gives each parameter its own random values."""
         if isinstance(info, s.TupleStructInfo):
             return tuple([self.make(field, source, param, number + i) for i, field in enumerate(info.fields)])
@@ -81,7 +82,7 @@ class Generator:
             param,
         )
 
-    def _evaluated(self, value: p.PrimExpr | None) -> Any:
+    def _evaluated(self, value: p.PrimExpr | None) -> float | None:
         try:
             return None if value is None else evaluate(value, self.dims)
         except Undefined:
@@ -100,7 +101,7 @@ class Generator:
             raise failure(text, self.hint, param)
         return int(value)
 
-    def _tensor(self, info: s.TensorStructInfo, source: str, param: e.Var, number: int) -> Any:
+    def _tensor(self, info: s.TensorStructInfo, source: str, param: e.Var, number: int) -> Array:
         dims = info.dims
         lengths = (
             tuple([self._length(dim, param) for dim in dims])
@@ -124,7 +125,7 @@ class Generator:
         return _filled(source, lengths, element_dtype, param, number)
 
 
-def _filled(source: str, lengths: tuple[int, ...], element_dtype: DType, param: e.Var, number: int) -> Any:
+def _filled(source: str, lengths: tuple[int, ...], element_dtype: DType, param: e.Var, number: int) -> Array:
     """A tensor filled as `source` says."""
     dtype = element_dtype.to_numpy()
     match = _MADE.fullmatch(source)
@@ -142,7 +143,7 @@ def _filled(source: str, lengths: tuple[int, ...], element_dtype: DType, param: 
     return generator.integers(0, 2 if dtype.kind == "b" else 4, lengths).astype(dtype)
 
 
-def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> Any:
+def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> int | float:
     """A scalar of this StructInfo: the number in `source`."""
     found = _MADE.fullmatch(source)
     if found is None:

@@ -393,7 +393,9 @@ class _Recorder:
             self.sources[-1].update({place.var: (number,) for place in written if place.var is not None})
             known = self.recording.productions[-1].value
             self._remember([(place.var, place.name, place.array) for place in written], known)
-            self.writers += [(*_addresses(place.array), place.name) for place in written]
+            self.writers += [
+                (*_addresses(place.array), place.name) for place in written if place.array is not None
+            ]
 
     def _changed(
         self, event: Event, reads: tuple[int, ...], objects: list[StatefulOperand]

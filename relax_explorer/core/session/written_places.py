@@ -32,7 +32,7 @@ def places_before(frame: Frame, binding: e.Binding | None, module: IRModule, eff
     leaves = dict.fromkeys(effects.of(binding.value).writes)
     places = [place for leaf in leaves for place in _arrays_of(leaf, frame) if place.array is not None]
     for place in places:
-        place.before = place.array.tobytes()
+        place.remember()
     return places
 
 
@@ -57,7 +57,7 @@ def _arrays_of(expr: e.Expr, frame: Frame) -> list[Place]:
     return [Place(expr, expr.name, _array(value))]
 
 
-def _array(value: Value) -> Any:
+def _array(value: Value) -> np.ndarray[Any, Any] | None:
     return value if isinstance(value, np.ndarray) else None
 
 
@@ -85,13 +85,18 @@ def _stored(fn: PrimFunc) -> tuple[int, ...] | None:
 class Place:
     """An array that a binding may overwrite."""
 
-    def __init__(self, var: e.Var | None, name: str, array: Any) -> None:
+    def __init__(self, var: e.Var | None, name: str, array: np.ndarray[Any, Any] | None) -> None:
         self.var, self.name, self.array = var, name, array
         self.before: bytes | None = None
 
+    def remember(self) -> None:
+        """Keep the content, to tell whether it is written."""
+        if self.array is not None:
+            self.before = self.array.tobytes()
+
     def is_new(self) -> bool:
         """True if it was written: by a kernel that stores into it, else if its content has changed."""
-        return self.before is None or bool(self.array.tobytes() != self.before)
+        return self.array is None or self.before is None or self.array.tobytes() != self.before
 
 
 def variables_of(value: e.Expr) -> dict[e.Var, None]:

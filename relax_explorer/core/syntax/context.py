@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
@@ -17,6 +17,9 @@ from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.dialects import Dialect, guess
+
+if TYPE_CHECKING:
+    from relax_explorer.core.tir.stmt import PrimFunc
 
 _MOST_GUESSES, _NAMES_COMPARED = 50, 5000
 UNREADABLE = (
@@ -28,6 +31,10 @@ class Skip(Exception):
     """A part of the text can't be read, and the problem is in the report. Caught per statement, so that reading continues."""
 
 
+Kernels: TypeAlias = "dict[tuple[str, tuple[tuple[str, str], ...]], PrimFunc]"
+"""PrimFuncs by their text, and the names that are declared around them."""
+
+
 class Context:
     """The text, the problems in it, and the names defined at module level."""
 
@@ -37,7 +44,7 @@ class Context:
         self.computed: Mapping[
             str, str
         ] = {}  # names outside of the program, with why their values are unknown
-        self.kernels: dict[Any, Any] | None = None  # PrimFuncs of other texts, by their text
+        self.kernels: Kernels | None = None  # PrimFuncs of other texts, by their text
         self.experimental = False  # True if constructs are accepted that no TVM has yet
         self.line_offset = source.above  # number of lines before the piece that is being read
         self.column_offset = 0  # number of columns cut off its lines
@@ -83,9 +90,9 @@ class Context:
         """Report a problem at an `ast` node."""
         return self.report.say(code, message, self.span(node), label, **details)
 
-    def refuse(self, code: Code, message: str, node: ast.AST, **details: Any) -> None:
+    def refuse(self, code: Code, message: str, node: ast.AST, *, help: str = "") -> None:
         """Note what TVM 0.27 does not read, and our language does: an error in the profile `tvm`."""
-        self.say(code, message, node, severity=Severity.NOTE, tvm_only=True, **details)
+        self.say(code, message, node, severity=Severity.NOTE, tvm_only=True, help=help)
 
     def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **details: object) -> Skip:
         """Report a problem at an `ast` node, and return a Skip for the caller to raise."""

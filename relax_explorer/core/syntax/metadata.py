@@ -16,6 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Verbatim
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.syntax import metadata_text
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.tensor_text import tensor_from_text
@@ -37,7 +38,7 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
         ctx.metadata[key] = [_item(item) for item in items]
 
 
-def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
+def _old_entries(document: dict[str, Any]) -> list[tuple[str, list[object]]]:
     try:
         entries = metadata_text.old_entries(document)
         return [
@@ -48,14 +49,17 @@ def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
         raise Damaged(str(error)) from None
 
 
-def _item(value: object) -> Any:
+def _item(value: object) -> e.Expr | Array | Verbatim:
     """An entry as the reader of expressions takes it: an array, an expression, or text that is kept as it is."""
     if isinstance(value, e.Constant):
-        return value.data
+        data: Array = value.data
+        return data
     if isinstance(value, p.PrimString):
         return e.StringImm(value.value)
     if isinstance(value, p.PrimExpr):
         return e.PrimValue(value)
     if isinstance(value, DType):
         return e.DataTypeImm(value)
-    return value if isinstance(value, (np.ndarray, e.Expr)) else Verbatim(str(value)[:200])
+    if isinstance(value, e.Expr):
+        return value
+    return value if isinstance(value, np.ndarray) else Verbatim(str(value)[:200])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from relax_explorer.core.ir.dtype import from_numpy
 from relax_explorer.core.syntax.tensor_text import Array, tensor_text
@@ -20,7 +20,7 @@ from relax_explorer.core.syntax.tensor_text import Array, tensor_text
 KEY = "relax.expr.Constant"
 
 
-def is_old(graph: object) -> bool:
+def is_old(graph: object) -> TypeGuard[dict[str, Any]]:
     """True if a block has the older form."""
     return isinstance(graph, dict) and "root" in graph and "root_index" not in graph
 
@@ -39,14 +39,14 @@ def old_entries(graph: dict[str, Any]) -> list[tuple[str, list[Any]]]:
     return lists
 
 
-def _index(text: Any, items: list[Any]) -> int:
+def _index(text: str | int, items: Sequence[object]) -> int:
     number = int(text)
     if not 0 <= number < len(items):
         raise IndexError(f"no entry {number}")
     return number
 
 
-def _item(node: dict[str, Any], arrays: list[Any]) -> Any:
+def _item(node: dict[str, Any], arrays: list[Any]) -> dict[str, Any] | str:
     if node.get("type_key") != KEY:
         return node
     return str(arrays[_index(node["attrs"]["data"], arrays)])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.prim import PrimVar
 
 # Constructs start with `T`, `R` and `I`. A variable with such a name would shadow them.
@@ -47,7 +48,7 @@ class Names(dict[Any, str]):
     # Called for each variable of each line, so it is a builtin and not a Python function.
     __call__ = dict.__getitem__
 
-    def __missing__(self, var: Any) -> str:
+    def __missing__(self, var: Var | PrimVar) -> str:
         return self.assign(var, var.name)
 
     def assign(self, var: object, hint: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable
-from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.struct_info import DEVICE_KINDS, device_of, device_text
 from relax_explorer.core.ops.kit.decl import Kind, Op, Parameter
 from relax_explorer.core.syntax import index_maps
@@ -78,7 +77,7 @@ def default_attrs(op: type[Op]) -> Attrs:
 _DEFAULTS: dict[type[Op], Attrs] = {}
 
 
-def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
+def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> object:
     """The value of a declared attribute, converted to its kind."""
     _check_number(reader, q, node)
     node = _bare(q, node)
@@ -148,7 +147,7 @@ def converted(q: Parameter, value: object) -> object:
     return value
 
 
-def constant(reader: Reader, node: ast.expr) -> Any:
+def constant(reader: Reader, node: ast.expr) -> object:
     """A compile-time constant: a number, string, list, dict, dtype or StructInfo. Anything else is kept as text."""
     plain = plain_constant(node, lambda item: constant(reader, item))
     if plain is not NO_LITERAL:
@@ -165,7 +164,7 @@ def constant(reader: Reader, node: ast.expr) -> Any:
 _MADE = frozenset({"R.device_mesh", "R.const", "R.prim_value", "R.str", "R.shape", "R.tuple"})
 
 
-def _named(reader: Reader, node: ast.expr, name: str) -> Any:
+def _named(reader: Reader, node: ast.expr, name: str) -> object:
     if name == index_maps.NAME:
         return index_maps.read(reader.info, node)
     if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
@@ -227,7 +226,7 @@ def _check_device(reader: Reader, node: ast.Call, name: str) -> None:
     reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help="write R.cpu(0) or R.device('cuda', 0)")
 
 
-def _type(reader: Reader, node: ast.expr) -> Any:
+def _type(reader: Reader, node: ast.expr) -> s.StructInfo | DType | None:
     if isinstance(node, ast.Call) and dotted(node.func) == "R.dtype":
         return reader.info.dtype(node.args[0])
     return reader.info.read(node)
@@ -245,7 +244,7 @@ def keywords(
     """
     infos: tuple[s.StructInfo, ...] = ()
     declared = {q.name: q for q in op.attributes} if op is not None else {}
-    pairs: dict[str, Any] = {q.name: q.default for q in declared.values() if not q.required}
+    pairs: dict[str, object] = {q.name: q.default for q in declared.values() if not q.required}
     for keyword in node.keywords:
         if keyword.arg is None:
             raise reader.no_expression(keyword.value, "write the arguments out")
@@ -268,7 +267,7 @@ def check_type_keyword(reader: Reader, keyword: ast.keyword, name: str, right: s
         reader.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=help)
 
 
-def declared_value(reader: Reader, q: Parameter | None, node: ast.expr) -> Any:
+def declared_value(reader: Reader, q: Parameter | None, node: ast.expr) -> object:
     """The value of an attribute, declared or not."""
     return constant(reader, node) if q is None else attribute_value(reader, q, node)
 

@@ -33,7 +33,7 @@ from relax_explorer.core.syntax.parse_forms import (
     with_function_first,
 )
 from relax_explorer.core.syntax.python_tree import dotted
-from relax_explorer.core.syntax.reader import Reader
+from relax_explorer.core.syntax.reader import Read, Reader
 
 # -- parse shorthands ------------------------------------------------------------------------------------------------
 # Forms of TVM's script that stand for calls of operators: `R.linear(x, w)` is a product, `x.astype("int8")` is a
@@ -76,17 +76,17 @@ def is_method(reader: Reader, func: ast.Attribute) -> bool:
     return func.attr == "astype" and is_value
 
 
-def read_method(reader: Reader, node: ast.Call, func: ast.Attribute) -> object:
+def read_method(reader: Reader, node: ast.Call, func: ast.Attribute) -> Read:
     """A cast that is written as a method of its operand."""
     return _read(reader, node, _call("R.astype", [func.value, *node.args], node.keywords))
 
 
-def read_shorthand(reader: Reader, node: ast.Call, name: str) -> object:
+def read_shorthand(reader: Reader, node: ast.Call, name: str) -> Read:
     """What a shorthand stands for."""
     return _read(reader, node, _SHORTHANDS[name](reader, node))
 
 
-def _read(reader: Reader, node: ast.Call, written: ast.expr) -> object:
+def _read(reader: Reader, node: ast.Call, written: ast.expr) -> Read:
     """The parts that are not written there have the place of the whole, the others their own."""
     for part in ast.walk(written):
         if "lineno" in part._attributes and not hasattr(part, "lineno"):
@@ -122,7 +122,7 @@ def _is_none(node: ast.expr) -> bool:
 # -- parse call ------------------------------------------------------------------------------------------------------
 
 
-def read_call(reader: Reader, node: ast.Call) -> Any:
+def read_call(reader: Reader, node: ast.Call) -> Read:
     """A call of a Relax operator or form, a function of the module, or a value; or a scalar expression of TIR."""
     func = node.func
     if type(func) is ast.Attribute:
@@ -158,7 +158,7 @@ def _has_operands(reader: Reader, node: ast.Call, name: str) -> bool:
     return any(isinstance(value, e.Expr) and not reader.is_scalar(value) for value in values)
 
 
-def _relax(reader: Reader, node: ast.Call, name: str) -> Any:
+def _relax(reader: Reader, node: ast.Call, name: str) -> Read:
     node = with_function_first(node, name)
     form = FORMS.get(name)
     if form is not None:
@@ -183,7 +183,7 @@ def _by_name(reader: Reader, node: ast.Call) -> tuple[ast.Call, str]:
     return ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node), first
 
 
-def _named(reader: Reader, node: ast.Call, name: str) -> Any:
+def _named(reader: Reader, node: ast.Call, name: str) -> Read:
     """A call of the operator `name`, declared or not."""
     for arg in node.args:
         if isinstance(arg, ast.Starred):

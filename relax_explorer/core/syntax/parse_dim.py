@@ -161,13 +161,14 @@ class DimReader:
             return node.value
         raise self.ctx.fail(codes.BAD_EXPRESSION, "this must be an integer literal", node)
 
-    def rank(self, arguments: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
+    def rank(self, arguments: dict[str, ast.expr], shape: object, node: ast.Call) -> int:
         """The value of `ndim=`, or -1. If the shape has dimensions, it must be their number."""
         ndim = self._integer(arguments["ndim"]) if "ndim" in arguments else -1
-        if ndim < -1 or (type(shape) is tuple and ndim not in (-1, len(shape))):
+        count = len(shape) if isinstance(shape, tuple) else -1
+        if ndim < -1 or (count != -1 and ndim not in (-1, count)):
             raise self.ctx.fail(
                 codes.BAD_ANNOTATION,
-                f"a rank can't be {ndim}" if ndim < -1 else f"the rank is {len(shape)}, not {ndim}",
+                f"a rank can't be {ndim}" if ndim < -1 else f"the rank is {count}, not {ndim}",
                 node,
                 help="omit ndim if the dimensions are given",
             )

@@ -25,6 +25,7 @@ from relax_explorer.core.syntax.parse_forms import (
 )
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.python_tree import dotted
+from relax_explorer.core.syntax.reader import Read
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",
@@ -98,14 +99,14 @@ class ExprReader:
             help=help or codes.BAD_EXPRESSION.why,
         )
 
-    def read(self, node: ast.expr) -> Any:
+    def read(self, node: ast.expr) -> Read:
         """`node` as a Relax expression, a PrimExpr, a number, a string, None or a tuple of these."""
         reader = _READERS.get(type(node))
         if reader is None:
             raise self.no_expression(node)
         return reader(self, node)
 
-    def _name(self, node: ast.Name) -> Any:
+    def _name(self, node: ast.Name) -> Read:
         value = self.names.get(node.id)
         if value is not None:
             return value
@@ -131,16 +132,16 @@ class ExprReader:
         else:
             self.ctx.refuse(codes.UNDEFINED, text, node, help=help)
 
-    def _constant(self, node: ast.Constant) -> Any:
+    def _constant(self, node: ast.Constant) -> Read:
         value = node.value
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         raise self.no_expression(node)
 
-    def _sequence(self, node: ast.Tuple | ast.List) -> Any:
+    def _sequence(self, node: ast.Tuple | ast.List) -> Read:
         return tuple([self.read(item) for item in node.elts])
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def _attribute(self, node: ast.Attribute) -> Read:
         name = dotted(node)
         head, _, member = name.partition(".")
         if head in self.ctx.module_names and member and "." not in member and head not in self.names:
@@ -163,7 +164,7 @@ class ExprReader:
             return f"write R.permute_dims({value})"
         return "" if op is None else f"write R.{node.attr}({value}, …)"
 
-    def _subscript(self, node: ast.Subscript) -> Any:
+    def _subscript(self, node: ast.Subscript) -> Read:
         if (
             isinstance(node.value, ast.Subscript)
             and isinstance(node.value.value, ast.Name)
@@ -227,7 +228,7 @@ class ExprReader:
 
     # -- operators of Python --------------------------------------------------------------------------------------
 
-    def _binary(self, node: ast.BinOp) -> Any:
+    def _binary(self, node: ast.BinOp) -> Read:
         operations = [node]
         while isinstance(operations[-1].left, ast.BinOp):  # a sum of many terms nests deeply to the left
             operations.append(operations[-1].left)
@@ -236,12 +237,12 @@ class ExprReader:
             value = self._combine(operation, operation.op, value, self.read(operation.right))
         return value
 
-    def _compare(self, node: ast.Compare) -> Any:
+    def _compare(self, node: ast.Compare) -> Read:
         if len(node.ops) != 1:
             raise self.ctx.fail(codes.BAD_EXPRESSION, "comparisons can't be chained", node)
         return self._combine(node, node.ops[0], self.read(node.left), self.read(node.comparators[0]))
 
-    def _combine(self, node: ast.expr, operator: Any, left: Any, right: Any) -> Any:
+    def _combine(self, node: ast.expr, operator: ast.operator | ast.cmpop, left: Read, right: Read) -> Read:
         scalars = self._scalar(left), self._scalar(right)
         if not any(isinstance(side, e.Expr) for side in scalars):
             left, right = scalars
@@ -286,13 +287,13 @@ class ExprReader:
             text = f"TVM compares with {written} only"
             self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
 
-    def _bool(self, node: ast.BoolOp) -> Any:
+    def _bool(self, node: ast.BoolOp) -> Read:
         values = [self._scalar(self.read(value)) for value in node.values]
         if any(not isinstance(value, (p.PrimExpr, bool)) for value in values):
             raise self.no_expression(node, "use R.logical_and and R.logical_or on tensors")
         return self.info.prim(node)
 
-    def _unary(self, node: ast.UnaryOp) -> Any:
+    def _unary(self, node: ast.UnaryOp) -> Read:
         inner = self._scalar(self.read(node.operand))
         if isinstance(inner, e.Expr):
             names: dict[type, str] = {ast.USub: "relax.negative", ast.Invert: "relax.bitwise_not"}
@@ -320,11 +321,11 @@ class ExprReader:
         if isinstance(scalar, p.PrimExpr) and scalar.size <= s.MOST_WRITTEN:
             self.scalars[var] = scalar
 
-    def is_scalar(self, value: object) -> bool:
+    def is_scalar(self, value: Read) -> bool:
         """True if a value is known to be a scalar."""
         return isinstance(self._scalar(value), p.PrimExpr)
 
-    def _scalar(self, value: object) -> Any:
+    def _scalar(self, value: Read) -> Read:
         """The value of a scalar variable. Anything else is returned unchanged."""
         if not isinstance(value, e.Var):
             return value
@@ -333,7 +334,7 @@ class ExprReader:
         return constant or self.scalars.get(value, value)
 
 
-_READERS: dict[type, Callable[[ExprReader, Any], Any]] = {
+_READERS: dict[type, Callable[[ExprReader, Any], Read]] = {
     ast.Name: ExprReader._name,
     ast.Constant: ExprReader._constant,
     ast.Tuple: ExprReader._sequence,

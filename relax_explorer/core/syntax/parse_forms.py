@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from relax_explorer.core.syntax.parse_attributes import (
     struct_infos,
 )
 from relax_explorer.core.syntax.python_tree import dotted
-from relax_explorer.core.syntax.reader import Reader
+from relax_explorer.core.syntax.reader import Read, Reader
 
 # -- parse call forms ------------------------------------------------------------------------------------------------
 # Reads operators that call functions: `R.call_tir(f, (args…), out_ty=…)` and similar ones, in all their spellings.
@@ -397,19 +397,19 @@ def scalar_constant(reader: Reader, value: object, target: DType | None, node: a
     return e.Constant(array, s.constant_info(array), "", reader.ctx.span(node))
 
 
-def executes(reader: Reader, node: ast.Call) -> Any:
+def executes(reader: Reader, node: ast.Call) -> NoReturn:
     """Report a call that would run Python."""
     raise reader.ctx.fail_with_fix(
         codes.EXECUTES_PYTHON, f"{dotted(node.func)} calls a Python function", node
     )
 
 
-def emit(reader: Reader, node: ast.Call) -> Any:
+def emit(reader: Reader, node: ast.Call) -> Read:
     """`R.emit(x)` is x."""
     return reader.read(node.args[0]) if node.args else executes(reader, node)
 
 
-def emit_typed(reader: Reader, node: ast.Call) -> Any:
+def emit_typed(reader: Reader, node: ast.Call) -> e.Call:
     """`R.emit_with_ty("relax.add", (x, y), R.Tensor(…))`: a call of an operator by name, with StructInfo."""
     name = reader.read(node.args[0]) if node.args else None
     args = reader.value(node.args[1]) if len(node.args) > 1 else None
@@ -426,7 +426,7 @@ def emit_typed(reader: Reader, node: ast.Call) -> Any:
     return e.Call(e.op_ref(name), args.fields, attrs, infos, None, reader.ctx.span(node))
 
 
-FORMS: dict[str, Callable[[Reader, ast.Call], Any]] = {
+FORMS: dict[str, Callable[[Reader, ast.Call], Read]] = {
     "call_packed": call_packed,
     "shape": shape,
     "tuple": tuple_form,

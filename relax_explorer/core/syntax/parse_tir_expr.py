@@ -502,7 +502,7 @@ class TirExprReader(AccessReader):
             raise self.bad(node)
         return {keyword.arg or "": keyword.value for keyword in node.keywords}
 
-    def _keyword(self, node: ast.expr) -> Any:
+    def _keyword(self, node: ast.expr) -> object:
         """A named argument: a constant, or a list of constants."""
         if isinstance(node, ast.Constant):
             return node.value

@@ -22,7 +22,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import old_spellings, python_tree
 from relax_explorer.core.syntax.beginnings import is_executable, is_tvm_json
-from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Kernels, Skip
 from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
 from relax_explorer.core.syntax.dialects import dialect as dialect_named
 from relax_explorer.core.syntax.old_spellings import marked
@@ -33,9 +33,7 @@ from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, with_values
-
-Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
-"""PrimFuncs by their text and the dtypes of the shape variables in it."""
+from relax_explorer.core.tir.stmt import PrimFunc
 
 _DEVICE: tuple[tuple[type, ...], ...] = ((str, ast.Dict), (int,), (str,))
 """What the parts of a device are: its target, its number and its memory scope."""
@@ -492,7 +490,7 @@ class _ModuleReader:
                 node,
             )
 
-    def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> Any:
+    def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> PrimFunc:
         """A PrimFunc. One with the text of another stage's, in which the same names are declared, is the same object."""
         kernels = self.ctx.kernels
         first, last = decorator.lineno, node.end_lineno or node.lineno

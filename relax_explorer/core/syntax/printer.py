@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
@@ -13,7 +12,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import all_dims, exprs
-from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.syntax.dialects import BEFORE_PURITY, REWRITER, Dialect, dialect, guess
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata_text import write_metadata
@@ -122,12 +121,12 @@ class _ModulePrinter:
             self.type_vars[candidate] = None
         self.shape_names[name] = chosen
 
-    def _member(self, name: str, fn: Any) -> list[Line]:
-        if type(fn) is PrimFunc:
+    def _member(self, name: str, fn: Member) -> list[Line]:
+        if isinstance(fn, PrimFunc):
             return print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {}), self.type_vars)
-        if type(fn) is e.Function:
+        if isinstance(fn, e.Function):
             return self._function(name, fn)
-        if type(fn) is e.ExternFunc:
+        if isinstance(fn, e.ExternFunc):
             info = (
                 f", {self._text(name).signature.write(fn.struct_info)}" if fn.struct_info is not None else ""
             )

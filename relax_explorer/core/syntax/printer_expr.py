@@ -214,7 +214,7 @@ def _nested_text(array: Any) -> str:
     return f"[{', '.join([_nested_text(row) for row in array])}]"
 
 
-def scalar_text(value: Any) -> str:
+def scalar_text(value: np.number[Any] | np.bool_) -> str:
     """A numpy scalar as a Python literal that reads back bit for bit."""
     if isinstance(value, np.bool_):
         return str(bool(value))

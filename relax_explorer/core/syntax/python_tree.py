@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
 from relax_explorer.core.source import Source, Span
@@ -78,10 +78,10 @@ def dtype_of_prefix(name: str) -> DType | None:
         return None
 
 
-NO_LITERAL: Any = object()
+NO_LITERAL = object()
 
 
-def plain_constant(node: ast.expr, inner: Callable[[ast.expr], Any]) -> Any:
+def plain_constant(node: ast.expr, inner: Callable[[ast.expr], object]) -> object:
     """The value of a literal: a number, a text, None, or a list whose items `inner` reads. NO_LITERAL for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
         return node.value

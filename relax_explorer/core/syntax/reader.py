@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -13,6 +13,9 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import Context, Named, Skip
 from relax_explorer.core.syntax.parse_info import InfoReader
+
+Read: TypeAlias = "Named | float | str | tuple[Read, ...] | None"
+"""What an expression may be: a Relax expression, a scalar expression, a Python constant, or a tuple of these."""
 
 
 class Reader(Protocol):
@@ -26,7 +29,7 @@ class Reader(Protocol):
     def names(self) -> Mapping[str, Named]:
         """The names in scope, with their values."""
 
-    def read(self, node: ast.expr) -> Any:
+    def read(self, node: ast.expr) -> Read:
         """`node` as a Relax expression, a scalar expression, or a Python constant."""
 
     def value(self, node: ast.expr) -> e.Expr:
@@ -38,7 +41,7 @@ class Reader(Protocol):
     def literal(self, raw: float, node: ast.expr, dtype: DType | None = None) -> p.PrimExpr:
         """A number as a literal of `dtype`, or of a default dtype."""
 
-    def is_scalar(self, value: object) -> bool:
+    def is_scalar(self, value: Read) -> bool:
         """True if a value is a scalar."""
 
     def no_expression(self, node: ast.expr, help: str = "") -> Skip:

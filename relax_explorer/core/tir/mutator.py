@@ -120,7 +120,7 @@ class Mutator:
                 _note(changed, node, name, self.value(old))
         return changed
 
-    def value(self, value: object) -> Any:
+    def value(self, value: object) -> object:
         """Rewrite the value of a field, of any type."""
         if isinstance(value, p.PrimExpr):
             return self.expr(value)
@@ -143,7 +143,7 @@ class Mutator:
             mapped = self._buffers[buffer] = self.node(buffer)
         return mapped
 
-    def _subject(self, node: t.AttrStmt) -> Any:
+    def _subject(self, node: t.AttrStmt) -> object:
         if node.key != "launch_thread":
             return self.value(node.subject)
         var, thread = node.subject

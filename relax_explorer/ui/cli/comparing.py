@@ -32,6 +32,7 @@ from relax_explorer.core.session.recorded import built
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.validate import Row
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import output, run
@@ -417,7 +418,7 @@ def validate(input: str, passes: str | None, **options: Any) -> Result:
     allowed = sampling.tolerance()
     function, chosen = sampling.of(build.stages[0])
 
-    def work(interrupt: Interrupt) -> Any:
+    def work(interrupt: Interrupt) -> list[Row]:
         with sampling.executor() as pool, progress() as told:
             cache = directories.kernel_cache()
             return validate_stages(

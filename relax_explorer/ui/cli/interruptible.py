@@ -8,24 +8,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.ui.cli import output
 
+_R = TypeVar("_R")
 PATIENCE = 2.0  # seconds to wait for cancelled work
 
 
-def interruptible(
-    work: Callable[[Interrupt], Any], interrupt: Interrupt | None = None, stuck: str = ""
-) -> Any:
+def interruptible(work: Callable[[Interrupt], _R], interrupt: Interrupt | None = None, stuck: str = "") -> _R:
     """Run `work`; return its result or raise its error. KeyboardInterrupt cancels it, kernels included, and is raised after it ended.
 
     With `stuck`, a remark for the case that the end takes long, cancelled work gives its result as well.
     """
     interrupt = interrupt or Interrupt()
-    outcome: list[Any] = []
+    outcome: list[_R] = []
     problem: list[BaseException] = []
     is_done = threading.Event()  # join() of Python 3.11 takes an interrupted wait for the end of the thread
 

@@ -114,7 +114,7 @@ class _Group(click.Group):
         with _safe_messages(), output.stream():  # which prints the help
             return super().make_context(*arguments, **named)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         with _safe_messages():
             return super().invoke(ctx)
 

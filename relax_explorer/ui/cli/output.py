@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -237,7 +237,11 @@ def of_passes(session: Session) -> list[Diagnostic]:
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
 
 
-def plain(value: object) -> Any:
+Plain: TypeAlias = "float | str | list[Plain] | dict[str, Plain] | None"
+"""Data for JSON."""
+
+
+def plain(value: object) -> Plain:
     """Convert a value to JSON data: NaN and infinities as strings, arrays as lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)

@@ -132,14 +132,14 @@ def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
     return output.OK if all(alike) else output.FOUND
 
 
-def _read_as(stored: Any, value: Any, what: str) -> Any:
+def _read_as(stored: Array, value: Value, what: str) -> Array:
     """An array from the file. Files store dtypes unknown to numpy as raw bytes; these take the dtype of the result."""
     if stored.dtype.names is not None or stored.dtype.subdtype is not None:
         raise click.UsageError(f"{what} is an array of records: no result can be compared with it")
     return read_as(stored, getattr(value, "dtype", None))
 
 
-def _compared(number: int, value: Any, expected: Any, rtol: float, atol: float) -> bool:
+def _compared(number: int, value: Value, expected: Array, rtol: float, atol: float) -> bool:
     got = np.asarray(value)
     if got.shape != expected.shape:
         output.say(f"out{number}: DIFFERS, its shape is {got.shape}, expected is {expected.shape}", err=True)

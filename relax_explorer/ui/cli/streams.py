@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from types import CodeType
-from typing import Any
+from typing import IO
 
 from relax_explorer.viz.visible import ascii_cells
 
@@ -97,7 +97,7 @@ def _codec(name: str | None) -> str:
         return ""
 
 
-def drop(stream: Any) -> None:
+def drop(stream: IO[str]) -> None:
     """Redirect an unwritable stream to the null device, so that Python does not flush it again at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -31,13 +31,14 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.key_recording import Permit
 from relax_explorer.ui.tui.keys import Keymap
-from relax_explorer.ui.tui.painting import give_way, take_turns
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.screens.popup import KeyCommands, KeyPrompt, Palette, Popup
 from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.shortcuts import take_style_rules
 from relax_explorer.ui.tui.stage_control import Marks, StageControl
 from relax_explorer.ui.tui.state import Options, Selection, State, room
-from relax_explorer.ui.tui.themes import ASCII, SAFE, StyleRules, chosen_theme, textual_theme
+from relax_explorer.ui.tui.themes import ASCII, SAFE, chosen_theme, textual_theme
+from relax_explorer.ui.tui.turns import give_way, take_turns
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -46,7 +47,6 @@ from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from textual.screen import Screen
 
     from relax_explorer.core.session.session import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
@@ -101,7 +101,7 @@ class Explorer(App[int]):
         self.set_reactive(
             App.theme, self.tokens.name
         )  # before the first rules are parsed, which hold its colours
-        self.stylesheet = StyleRules(self.get_css_variables())
+        take_style_rules(self)
         self.history: list[str] = []  # of the `:` line
         self.permit = Permit()
         self.notice = ""
@@ -177,7 +177,7 @@ class Explorer(App[int]):
 
     async def on_event(self, event: Event) -> None:
         """Pass an event on, and note it if keys are recorded. Keys and clicks behind the end have no screen."""
-        is_over = self._is_leaving or not self._screen_stack
+        is_over = self._is_leaving or not self.screen_stack
         if is_over and isinstance(event, (InputEvent, Paste)):
             return
         if isinstance(event, InputEvent):
@@ -190,10 +190,6 @@ class Explorer(App[int]):
                 self.say("")  # before the key is obeyed, which may say something else
         await super().on_event(event)
 
-    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        """Do what a key is bound to. One that was on its way while the last screen closed is bound to nothing."""
-        return bool(self._screen_stack) and await super()._check_bindings(key, priority)
-
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Keep the cursor of an input from blinking, if nothing may move."""
         if self.animation_level == "none" and isinstance(event.widget, Input):
@@ -203,10 +199,9 @@ class Explorer(App[int]):
         """The variables of the style sheet, before a theme is chosen."""
         return textual_theme(self.tokens).variables
 
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Send a picture to the terminal. Another thread writes it."""
+    def post_display_hook(self) -> None:
+        """Let long work go on after a picture was sent to the terminal. Another thread writes it."""
         give_way()
-        super()._display(screen, renderable)
 
     def on_unmount(self) -> None:
         """End the threads of jobs. Give the programs back to the garbage collector: see `StageControl`."""

@@ -16,11 +16,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from textual import events
 from textual.app import App
+from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -223,9 +226,19 @@ def _post(app: App[object], event: Event, *parts: type[events.MouseEvent]) -> No
 
 
 def screen_text(app: App[int]) -> str:
-    """The characters on the screen, line by line."""
-    strips = app.screen._compositor.render_strips()  # Textual has pictures of a screen, but no text
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+    """The characters on the screen, line by line. Textual has pictures of a screen, but no text."""
+    width, height = app.size
+    return "\n".join([_row_text(app.screen, y, width).rstrip() for y in range(height)])
+
+
+def _row_text(screen: Screen[object], y: int, width: int) -> str:
+    """A row of a screen, from what each widget shows of itself there."""
+    text, start = "", 0
+    for (widget, region), cells in groupby(range(width), lambda x: screen.get_widget_at(x, y)):
+        end = start + len(list(cells))
+        part = Region(start - region.x, y - region.y, end - start, 1)
+        text, start = text + widget.render_lines(part)[0].text, end
+    return text
 
 
 def read_file(path: str) -> list[Event]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.ui.files import CannotWrite
 from relax_explorer.ui.tui.app import PATIENCE, Explorer
-from relax_explorer.ui.tui.painting import event_loop
+from relax_explorer.ui.tui.turns import event_loop
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

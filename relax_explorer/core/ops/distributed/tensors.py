@@ -146,7 +146,7 @@ class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
     no_evaluate = Collective.no_evaluate
 
     @staticmethod
-    def infer(at: Site, *args: object, **attrs: object) -> s.StructInfo:
+    def infer(at: Site, *args: s.StructInfo, **attrs: object) -> s.StructInfo:
         """The StructInfo in out_ty: distributed tensors."""
         whole = CallKernel.infer(at, *args)
         for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):

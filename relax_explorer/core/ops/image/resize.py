@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -120,12 +120,13 @@ def _rounding(mode: str, rounding: str) -> tuple[str, float]:
     }[word]
 
 
-def _whole_steps(old: Any, new: Any, mode: str, rounding: str) -> int:
+def _whole_steps(old: object, new: object, mode: str, rounding: str) -> int:
     """The number of repetitions of each element if it is an integer and needs no float; else 0."""
-    whole = (
-        mode == "asymmetric" and rounding in ("", "floor") and isinstance(old, int) and isinstance(new, int)
-    )
-    return new // old if whole and old and new and new % old == 0 else 0
+    if mode != "asymmetric" or rounding not in ("", "floor"):
+        return 0
+    if not isinstance(old, int) or not isinstance(new, int):
+        return 0
+    return new // old if old and new and new % old == 0 else 0
 
 
 def rounded(places: Array, old: int, new: int, mode: str, rounding: str) -> Array:
@@ -134,7 +135,7 @@ def rounded(places: Array, old: int, new: int, mode: str, rounding: str) -> Arra
     if steps:
         return np.arange(new) // steps
     function, more = _rounding(mode, rounding)
-    functions: dict[str, Callable[[Any], Any]] = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
+    functions: dict[str, np.ufunc] = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
     result: Array = functions[function](places + np.float32(more)).astype(np.int64)
     return result
 
@@ -177,7 +178,10 @@ def excluded(weights: dict[int, p.PrimExpr], index: p.PrimExpr, old: p.PrimExpr)
     return {tap: p.Div(weight, total) for tap, weight in kept.items()}
 
 
-def weights_of(share: Any, method: str, alpha: float) -> dict[int, Any]:
+_Share = TypeVar("_Share", Array, p.PrimExpr)
+
+
+def weights_of(share: _Share, method: str, alpha: float) -> dict[int, _Share]:
     """The weights of the elements around a position, by their distance from the one below: Keys' kernel (1981), or linear."""
     if method == "linear":
         return {0: 1 - share, 1: share}
@@ -187,11 +191,11 @@ def weights_of(share: Any, method: str, alpha: float) -> dict[int, Any]:
     }  # fmt: skip
 
 
-def _near(distance: Any, alpha: float) -> Any:
+def _near(distance: _Share, alpha: float) -> _Share:
     return ((alpha + 2) * distance - (alpha + 3)) * distance * distance + 1
 
 
-def _far(distance: Any, alpha: float) -> Any:
+def _far(distance: _Share, alpha: float) -> _Share:
     return ((distance - 5) * distance + 8) * distance * alpha - 4 * alpha
 
 

@@ -234,7 +234,8 @@ class GridSample(Op, name="relax.image.grid_sample"):
             share = reduce(np.multiply, [weight for _, weight in chosen])
             for (index, _), length in zip(chosen, x.shape[2:], strict=True):
                 share = np.where((index >= 0) & (index < length), share, 0)
-            result += np.moveaxis(x[(image, slice(None), *indices)], -1, 1) * share[:, None].astype(x.dtype)
+            at: tuple[Array | slice, ...] = (image, slice(None), *indices)
+            result += np.moveaxis(x[at], -1, 1) * share[:, None].astype(x.dtype)
         return tiled(result, axes, layout).astype(data.dtype)
 
     @staticmethod
@@ -294,7 +295,9 @@ def _source(place: Any, length: Any, align_corners: bool) -> Any:
     return (place + 1.0) * count / 2.0 - 0.5
 
 
-def _taps(place: Any, length: int, method: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
+def _taps(
+    place: Array, length: int, method: str, padding: str, align_corners: bool
+) -> list[tuple[Array, Array]]:
     """The indices around positions, which may be out of bounds, and their weights."""
     if method != "bicubic":
         place = _padded_array(place, length, padding, align_corners)
@@ -308,7 +311,7 @@ def _taps(place: Any, length: int, method: str, padding: str, align_corners: boo
     return [(positions[tap].astype(np.int64), weight) for tap, weight in weights.items()]
 
 
-def _padded_array(place: Any, length: int, padding: str, align_corners: bool) -> Any:
+def _padded_array(place: Array, length: int, padding: str, align_corners: bool) -> Array:
     """Positions moved into an axis by the rule of `padding`."""
     if padding == "zeros":
         return place

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
@@ -103,7 +104,11 @@ def _operator(call: e.Call) -> type[Op]:
     return get(call.op.name)  # looked up anew: users may give another operator the name
 
 
-def exact_key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
+Key: TypeAlias = tuple[type[Op], Attrs, tuple[s.StructInfo, ...], tuple[str, ...]]
+"""Operator, attributes, the StructInfo of the operands and of the result, and constants."""
+
+
+def exact_key(call: e.Call, infos: Sequence[s.StructInfo]) -> Key:
     """Equal for calls that have the same lowering but for their operands: names of shape variables, too, are the same."""
     constants = [str(arg.value) for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))]
     op = _operator(call)
@@ -112,7 +117,7 @@ def exact_key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     return (op, call.attrs, (*infos, call.struct_info or s.OBJECT), tuple(constants))
 
 
-def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
+def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Key:
     """The cache key of a call. Two keys are equal if operator, attributes and StructInfo agree up to names of shape variables."""
     op, attrs, exact, constants = exact_key(call, infos)
     renaming: dict[p.PrimVar, p.PrimExpr] = {

@@ -235,7 +235,7 @@ class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
     )
 
     @staticmethod
-    def infer(at: Site, *args: Any, inplace_indices: Ints = (), **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, *args: s.StructInfo, inplace_indices: Ints = (), **attrs: object) -> s.StructInfo:
         """The StructInfo in out_ty, which the overwritten arguments must have, too."""
         CallKernel.infer(at, *args)
         _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at), known=True)
@@ -294,7 +294,7 @@ class CallPurePacked(Stated, name="relax.call_pure_packed"):
     variadic = True
 
     @staticmethod
-    def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: object) -> s.StructInfo:
         """The StructInfo in ty_args: a tuple if there are several, an object if there are none."""
         _need_packed(at, func)
         return stated(at)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -175,7 +174,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         return te.compute("T_divide", (), lambda: p.Div(total[()], weights_sum[()]))
 
 
-def class_of(targets: Array, shape: Sequence[int], place: int, ignored: Any) -> Array:
+def class_of(targets: Array, shape: Sequence[int], place: int, ignored: Array) -> Array:
     """The class of each target, 0 if it is ignored. A target that is not a class stops the run."""
     if not np.all(ignored):
         inside(np.where(ignored, 0, targets), shape, place, "targets", "predictions", from_end=False)

@@ -106,7 +106,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         at: Site,
         x: s.StructInfo,
         index_map: IndexMap,
-        pad_value: Any,
+        pad_value: object,
         axis_separators: Ints,
         input_axis_separators: Ints,
     ) -> s.StructInfo:
@@ -138,7 +138,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
 
     @staticmethod
     def evaluate(
-        x: Array, index_map: IndexMap, pad_value: Any, axis_separators: Ints, input_axis_separators: Ints
+        x: Array, index_map: IndexMap, pad_value: object, axis_separators: Ints, input_axis_separators: Ints
     ) -> Array:
         """All elements are moved in one assignment."""
         shape = [number(dim, {}) for dim in box(index_map, tuple(map(p.IntImm, x.shape)))]
@@ -160,7 +160,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         te: Te,
         x: Tensor,
         index_map: IndexMap,
-        pad_value: Any,
+        pad_value: object,
         axis_separators: Ints,
         input_axis_separators: Ints,
     ) -> Tensor:
@@ -271,7 +271,7 @@ _NUMPY = {
 }
 
 
-def number(expr: p.PrimExpr, values: dict[p.PrimVar, Any]) -> Any:
+def number(expr: p.PrimExpr, values: dict[p.PrimVar, Array]) -> Array | int:
     """The value of an index expression; arrays of indices are computed at once."""
     if isinstance(expr, p.IntImm):
         return expr.value
@@ -280,4 +280,5 @@ def number(expr: p.PrimExpr, values: dict[p.PrimVar, Any]) -> Any:
             raise ValueError(f"the map mentions {expr}, whose value is not known")
         return values[expr]
     assert isinstance(expr, p.Binary)  # inference refused anything else
-    return _NUMPY[type(expr)](number(expr.a, values), number(expr.b, values))
+    found: Array | int = _NUMPY[type(expr)](number(expr.a, values), number(expr.b, values))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -167,8 +167,8 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         return e.tuple_of((selected, count))
 
 
-def _constant(value: int) -> Any:
-    return lambda te, out: te.compute("T_full", out.dims, lambda i: p.IntImm(value), INT64)
+def _constant(value: int) -> Callable[[Te, s.TensorStructInfo], Tensor]:
+    return lambda te, out: te.compute("T_full", out.dims or (), lambda i: p.IntImm(value), INT64)
 
 
 def _end(te: Te, count: Tensor, out: s.TensorStructInfo) -> Tensor:
@@ -186,7 +186,9 @@ def _ranked(te: Te, boxes: Tensor, scores: Tensor, ranks: Tensor) -> tuple[Tenso
     return corners, ranked
 
 
-def _start(kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p.PrimExpr) -> Any:
+def _start(
+    kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p.PrimExpr
+) -> Callable[[p.PrimExpr, p.PrimExpr, p.PrimExpr], Stmt]:
     """Mark boxes with a sufficient score as left, and drop the others."""
 
     def start(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
@@ -237,9 +239,11 @@ def _selected(
     return ranks, kept
 
 
-def _rows(te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any) -> Any:
+def _rows(
+    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: s.TupleStructInfo
+) -> tuple[Tensor, Tensor]:
     ranks, kept = _selected(te, boxes, scores, most, near, least)
-    table = loops.tensor(te, "T_rows", out.fields[0].dims, INT64)
+    table = loops.tensor(te, "T_rows", s.lengths(out.fields[0]), INT64)
     total = loops.tensor(te, "T_total", (rules.ONE,), INT64)
 
     def collect() -> Stmt:
@@ -257,12 +261,12 @@ def _rows(te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, lea
 
 
 def _padded(
-    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any
-) -> Any:
+    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: s.TupleStructInfo
+) -> tuple[Tensor, Tensor, Tensor]:
     ranks, kept = _selected(te, boxes, scores, most, near, least)
-    indices = loops.tensor(te, "T_indices", out.fields[0].dims, INT64)
-    marks = loops.tensor(te, "T_scores", out.fields[1].dims, FLOAT32)
-    total = loops.tensor(te, "T_total", out.fields[2].dims, INT64)
+    indices = loops.tensor(te, "T_indices", s.lengths(out.fields[0]), INT64)
+    marks = loops.tensor(te, "T_scores", s.lengths(out.fields[1]), FLOAT32)
+    total = loops.tensor(te, "T_total", s.lengths(out.fields[2]), INT64)
 
     def collect(b: p.PrimExpr) -> Stmt:
         place = total[(b,)]

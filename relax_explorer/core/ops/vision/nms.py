@@ -147,7 +147,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         return _Stages(te, data, valid_count, indices, attrs).results()
 
 
-def _least(dtype: Any) -> Any:
+def _least(dtype: np.dtype[Any]) -> Array | int:
     return np.asarray(-np.inf, dtype) if dtype.kind not in "iu" else np.iinfo(dtype).min
 
 

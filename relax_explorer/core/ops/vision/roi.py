@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ def _places(data: Tensor, rois: Tensor) -> DType:
     return next((x.dtype for x in (rois, data) if x.dtype.is_float), FLOAT64)
 
 
-def _regions(data: Any, rois: Any) -> Any:
+def _regions(data: Array, rois: Array) -> Array:
     """The regions in the dtype of coordinates."""
     if rois.dtype.kind not in "iub":
         return wide(rois)
@@ -250,7 +249,7 @@ def _bilinear(
     channel: p.PrimExpr,
     y: p.PrimExpr,
     x: p.PrimExpr,
-    dtype: Any,
+    dtype: DType,
 ) -> p.PrimExpr:
     """The image at a position between pixels; 0 more than a pixel outside."""
     corners: list[list[tuple[p.PrimExpr, p.PrimExpr]]] = []

@@ -365,7 +365,7 @@ class Node:
             raise self.wrong(name, "there", None)
         return self.decoded.graph.checked(self.fields[name], self.described)
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> object:
         """The value in a field."""
         return self.decoded.values[self.operand(name)]
 

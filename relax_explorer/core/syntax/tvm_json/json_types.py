@@ -402,7 +402,7 @@ def _tensor_constant(node: Node) -> np.ndarray[Any, Any]:
         raise Damaged(f"the tensor of {node.described} is damaged: {str(error)[:80]}") from None
 
 
-def constant(value: object, bare: DType = INT64) -> Any:
+def constant(value: object, bare: DType = INT64) -> object:
     """A decoded value as a constant of an attribute. An integer of dtype `bare` is a plain number, as in a text."""
     if isinstance(value, tuple):
         return tuple([constant(item, bare) for item in value])

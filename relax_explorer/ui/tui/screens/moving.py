@@ -12,7 +12,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.keys import KEYS, chord, with_table
+from relax_explorer.ui.tui.keys import KEYS, chord
+from relax_explorer.ui.tui.shortcuts import take_keys
 from relax_explorer.ui.tui.widgets.framed import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
@@ -99,7 +100,7 @@ class Moving(Settling):
         """Take the keys of the user, if they are not those of the project."""
         self.keys_ = screen
         if self.explorer.keymap is not KEYS:
-            self._bindings = with_table(self._bindings, screen, self.explorer.keymap)
+            take_keys(self, screen, self.explorer.keymap)
 
     def action_chord(self, first: str) -> None:
         following = chord(self.keys_, first, self.explorer.keymap)

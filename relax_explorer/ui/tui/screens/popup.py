@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
 from textual.events import Click, Key, Mount
 from textual.screen import ModalScreen
@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.screens.moving import Moving, Settling
+from relax_explorer.ui.tui.shortcuts import LatePalette
 from relax_explorer.ui.tui.state import room
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.widgets.framed import BarInput, RowChosen
@@ -164,8 +165,20 @@ class Entries(CommandList):
         if event.style.meta.get("option", -1) >= self.option_count:
             event.prevent_default()
 
+    def action_page_down(self) -> None:
+        """Go a page down. Without room for a line there are no pages: Textual would raise KeyError."""
+        move: Callable[[], None] = super().action_page_down  # it has no types
+        if self.scrollable_content_region:
+            move()
 
-class Palette(CommandPalette, Settling):
+    def action_page_up(self) -> None:
+        """Go a page up, likewise."""
+        move: Callable[[], None] = super().action_page_up  # it has no types
+        if self.scrollable_content_region:
+            move()
+
+
+class Palette(LatePalette, Settling):
     """The palette of the current screen."""
 
     def compose(self) -> ComposeResult:
@@ -193,18 +206,3 @@ class Palette(CommandPalette, Settling):
     def _drop_if_closed(self, event: Mount | Input.Changed) -> None:
         if self.app.screen is not self:
             event.prevent_default()
-
-    def _action_command_list(self, action: str) -> None:
-        """Pass an action on to the list. Without room for a line, Textual's list knows no pages and raises KeyError."""
-        if self.query_one(CommandList).scrollable_content_region:
-            super()._action_command_list(action)
-
-    def _watch__list_visible(self) -> None:
-        """Show or hide the list. A search may end when the palette has lost it."""
-        if self.query(CommandList):
-            super()._watch__list_visible()
-
-    async def _watch__show_busy(self) -> None:
-        """Show or hide that a search goes on, likewise."""
-        if self.query(CommandList):
-            await super()._watch__show_busy()

@@ -20,9 +20,10 @@ from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.completion import choices, usage
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.painting import Painter, give_way, keep_turn
 from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.shortcuts import take_painter
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.turns import give_way, keep_turn
 from relax_explorer.ui.tui.typed import execute_typed
 from relax_explorer.ui.tui.widgets.framed import (
     BarInput,
@@ -73,7 +74,7 @@ class Frame(Moving):
     def __init__(self) -> None:
         super().__init__()
         self._is_quick: dict[str, bool] = {}  # was the last work for a panel?
-        self._compositor = Painter()
+        take_painter(self)
 
     def compose(self) -> ComposeResult:
         """Header, body, input lines, footer."""

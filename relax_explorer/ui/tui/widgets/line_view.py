@@ -17,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
+from relax_explorer.ui.tui.shortcuts import resize_content, take_bar
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, Framed, QuickBar, RowChosen
 from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.tables import FARTHER, MAX_WIDTH, Row, cells, cut, filled, goes_farther
@@ -111,11 +112,9 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     @property
     def vertical_scrollbar(self) -> ScrollBar:
         """The scrollbar, made when it is asked for."""
-        if self._vertical_scrollbar is None:
-            bar = QuickBar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
-            bar.display = False
-            self._vertical_scrollbar = bar
-            self.app._start_widget(self, bar)
+        take_bar(
+            self, lambda: QuickBar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+        )
         return super().vertical_scrollbar
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
@@ -123,8 +122,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         before = self._shown()
         self.rows = rows
         size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
-        self.set_reactive(ScrollView.virtual_size, size)  # only a new scrollbar changes the layout
-        self._scroll_update(size)
+        resize_content(self, size)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
         shown = self._shown()
