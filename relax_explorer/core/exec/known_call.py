@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from relax_explorer.core.ir.walk import info_holders, info_vars
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.ops.kit.ndarrays import UFUNCS, dense, empty
 from relax_explorer.core.tir.stmt import PrimFunc
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.compiled_kernel import Kernel
 
 ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
 Type = tuple[tuple[int, ...], np.dtype[Any]]
@@ -323,9 +326,6 @@ def remember_kernel(
     value: Value,
 ) -> None:
     """Remember a call that passed its checks and gave `value`. `parts` are the parameters before and after the outputs."""
-    from relax_explorer.core.exec.kernel_pieces import filled
-    from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
-
     inputs, tail = parts
     results, operands = value if type(value) is tuple else (value,), types_of(args[1:])
     if operands is None:
@@ -344,21 +344,30 @@ def remember_kernel(
     if axes is not None:
         at.known = KnownView(*call, axes)
         return
-    kernel, arguments = machine.kernels.get(fn), [*inputs, *results, *tail]
-    divided = kernel.in_pieces(arguments, len(inputs))
-    ready = divided or kernel.prepared(arguments, len(inputs))
+    at.known = _filling(machine.kernels.get(fn), call, [*inputs, *results, *tail], len(inputs), len(results))
+
+
+_Call = tuple[Types, tuple[p.PrimVar, ...], tuple[int | None, ...], PrimFunc, str, tuple[Type, ...], bool]
+
+
+def _filling(kernel: Kernel, call: _Call, args: Sequence[Any], first: int, count: int) -> KnownKernel | None:
+    """What is known of a call that fills `count` arrays, from parameter `first` on. None if it needs its checks each time."""
+    from relax_explorer.core.exec.kernel_pieces import filled
+    from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
+
+    divided = kernel.in_pieces(args, first)
+    ready = divided or kernel.prepared(args, first)
     if ready is None:
-        return
+        return None
     function, passed = ready
-    numbers = range(len(inputs), len(inputs) + len(results))
+    numbers, whole = range(first, first + count), filled(kernel.fn)
     filling = (
-        tuple([number in filled(fn) for number in numbers]),
-        tuple([None if type(item) is np.ndarray else item for item in passed[: len(inputs)]]),
+        tuple([number in whole for number in numbers]),
+        tuple([None if type(item) is np.ndarray else item for item in passed[:first]]),
         tuple(passed[numbers.stop :]),
     )
     if divided is None:
         note = np.zeros(NOTE_LENGTH, np.int64)
-        at.known = KnownCode(*call, *filling, frozenset(), function, note, (InterruptedError, *ERRORS))
-    else:
-        viewed = frozenset([number for number in range(len(inputs)) if kernel.takes_view(number)])
-        at.known = KnownPieces(*call, *filling, viewed, function)
+        return KnownCode(*call, *filling, frozenset(), function, note, (InterruptedError, *ERRORS))
+    viewed = frozenset([number for number in range(first) if kernel.takes_view(number)])
+    return KnownPieces(*call, *filling, viewed, function)

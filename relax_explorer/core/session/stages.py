@@ -20,8 +20,9 @@ from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Source, with_line_feeds
+from relax_explorer.core.syntax.context import Kernels
 from relax_explorer.core.syntax.finder import Found, programs, without_escapes
-from relax_explorer.core.syntax.parser import Kernels, parse
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.python_tree import python_text, python_tree
 from relax_explorer.core.syntax.surroundings import NOTHING
 
