@@ -15,8 +15,8 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.phases import module_check as check
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.syntax.beginnings import is_tvm_json
 from relax_explorer.core.syntax.parser import read
-from relax_explorer.core.syntax.surroundings import is_tvm_json
 from relax_explorer.viz.problem import render
 from tests.fuzz import long_way
 

@@ -13,8 +13,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir.expr import Constant
 from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.syntax.beginnings import is_tvm_json
 from relax_explorer.core.syntax.parser import read
-from relax_explorer.core.syntax.surroundings import is_tvm_json
 from relax_explorer.core.syntax.tensor_text import tensor_text
 from relax_explorer.core.syntax.tvm_json.json_nodes import MOST_NODES
 
