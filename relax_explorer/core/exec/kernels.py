@@ -81,19 +81,27 @@ def _symbols(module: IRModule) -> dict[str, PrimFunc]:
 
 
 def called_kernels(module: IRModule) -> int:
-    """The number of PrimFuncs that Relax functions mention; of all, if they only call them by symbol."""
-    kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
+    """The number of PrimFuncs that Relax functions mention; of all, if they only call them by symbol.
+
+    Those that only transpose do not count: mostly they give views, and nobody compiles them.
+    """
+    from relax_explorer.core.exec.loop_fusion import transposition
+
+    functions = module.functions.items()
+    kernels = {name for name, fn in functions if type(fn) is PrimFunc and transposition(fn) is None}
     names = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
     return len(kernels & names) or len(kernels)
 
 
 def _called(module: IRModule) -> Iterator[PrimFunc]:
-    """The PrimFuncs that bindings call, in the order of the text."""
+    """The PrimFuncs that bindings call, in the order of the text, but for those that only transpose."""
+    from relax_explorer.core.exec.loop_fusion import transposition
+
     calls = [binding.value for fn in module.relax_functions.values() for binding in bindings(fn)]
     for call in calls:
         for callee in (call.op, *call.args[:1]) if type(call) is e.Call else ():
             kernel = module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
-            if type(kernel) is PrimFunc:
+            if type(kernel) is PrimFunc and transposition(kernel) is None:
                 yield kernel
 
 
@@ -140,9 +148,6 @@ class Kernels:
             kernel = self._add(fn)
             self._begin(kernel)
             self.compiling += time.perf_counter() - start
-        if self._new and id(fn) in self._new:
-            self._new.discard(id(fn))
-            kernel.told = self._tell
         return kernel
 
     def _add(self, fn: PrimFunc) -> Kernel:
@@ -195,6 +200,9 @@ class Kernels:
     def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
         """Run a PrimFunc on arrays and scalars, which fills its outputs. Returns its scalar result, or None."""
         kernel = self.get(fn)
+        if self._new and id(fn) in self._new:
+            self._new.discard(id(fn))
+            kernel.told = self._tell
         if kernel.code is None:
             try:
                 return kernel(*args, interrupt=self.interrupt)
