@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.screen import Screen
 
 from relax_explorer.ui.files import target
 from relax_explorer.ui.tui.app import Explorer
@@ -209,3 +210,18 @@ def test_a_recording_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     _, status = os.waitpid(terminal.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 3
     os.close(terminal.fd)
+
+
+async def test_the_text_of_a_screen_without_a_layout_is_blank() -> None:
+    app = Explorer([])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        whole = screen_text(app).split("\n")
+        app.push_screen(Screen())
+        empty = screen_text(app).split("\n")
+        await pilot.pause()
+        app.pop_screen()
+        await pilot.pause()
+        assert screen_text(app).split("\n") == whole
+    assert whole[0].strip()
+    assert len(empty) == 24

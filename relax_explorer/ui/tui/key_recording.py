@@ -21,9 +21,11 @@ from pathlib import Path
 
 from textual import events
 from textual.app import App
+from textual.errors import NoWidget
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.widget import Widget
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -232,13 +234,25 @@ def screen_text(app: App[int]) -> str:
 
 
 def _row_text(screen: Screen[object], y: int, width: int) -> str:
-    """A row of a screen, from what each widget shows of itself there."""
+    """A row of a screen, from what each widget shows of itself there. Where none lies yet, it is blank."""
     text, start = "", 0
-    for (widget, region), cells in groupby(range(width), lambda x: screen.get_widget_at(x, y)):
+    for place, cells in groupby(range(width), lambda x: _widget_at(screen, x, y)):
         end = start + len(list(cells))
-        part = Region(start - region.x, y - region.y, end - start, 1)
-        text, start = text + widget.render_lines(part)[0].text, end
+        if place is None:
+            text += " " * (end - start)
+        else:
+            widget, region = place
+            part = Region(start - region.x, y - region.y, end - start, 1)
+            text += widget.render_lines(part)[0].text
+        start = end
     return text
+
+
+def _widget_at(screen: Screen[object], x: int, y: int) -> tuple[Widget, Region] | None:
+    try:
+        return screen.get_widget_at(x, y)
+    except NoWidget:  # the screen was not laid out for this size
+        return None
 
 
 def read_file(path: str) -> list[Event]:
