@@ -348,3 +348,48 @@ def test_numba_makes_the_same_of_a_scan(name: str) -> None:
     first, second = SCANS[name]
     start = np.array([0.5, 500], "float32")
     agree(parsed(SCAN.format(first=first, second=second)), [random(300) * 20, start, start + 1], True)
+
+
+# -- what is computed without need -----------------------------------------------------------------------------------
+
+GUARDED = """
+@T.prim_func
+def f(A: T.Buffer((300,), "int64"), B: T.Buffer((300,), "int64"), C: T.Buffer((300,), "int64")):
+    for i in range(T.int64(300)):
+        C[i] = {value}
+"""
+GUARDS = {
+    "a divisor, behind and": "T.if_then_else(B[i] != T.int64(0) and A[i] // B[i] > T.int64(1), T.int64(1), T.int64(2))",
+    "a divisor, behind or": "T.if_then_else(B[i] == T.int64(0) or A[i] % B[i] == T.int64(1), T.int64(1), T.int64(2))",
+    "a divisor, chosen": "T.if_then_else(B[i] == T.int64(0), T.int64(7), A[i] // B[i])",
+    "an index, behind and": "T.if_then_else(B[i] > T.int64(0) and A[B[i] - T.int64(1)] > T.int64(1), T.int64(1), T.int64(2))",
+    "an index, chosen": "T.if_then_else(B[i] > T.int64(0), A[B[i] - T.int64(1)], T.int64(7))",
+    "a distance": "T.if_then_else(B[i] < T.int64(0), T.int64(7), T.shift_left(A[i], B[i]))",
+    "cheap": "T.if_then_else(B[i] > A[i] or (A[i] > T.int64(3) and not B[i] == T.int64(2)), A[i] * B[i], B[i] - A[i])",
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_what_may_stop_runs_only_where_it_is_needed(name: str) -> None:
+    arrays = [random(300, dtype="int64"), random(300, dtype="int64") % 12 - 5, np.zeros(300, "int64")]
+    agree(parsed(GUARDED.format(value=GUARDS[name])), arrays, False)
+
+
+@pytest.mark.parametrize("name", ["a divisor, behind and", "a divisor, behind or", "a divisor, chosen"])
+def test_so_does_a_division_of_unsigned_numbers(name: str) -> None:
+    text = (
+        GUARDED.format(value=GUARDS[name]).replace("int64", "uint64").replace("T.uint64(300)", "T.int64(300)")
+    )
+    numbers = np.random.default_rng(4).integers(0, 9, (2, 300)).astype("uint64")
+    agree(parsed(text), [*numbers, np.zeros(300, "uint64")], False)
+
+
+def test_a_condition_that_never_holds_still_stops_where_it_looks_outside() -> None:
+    value = "T.if_then_else(A[B[i]] > T.int64(0) and i < T.int64(0), T.int64(1), T.int64(2))"
+    fn, said = parsed(GUARDED.format(value=value)), []
+    for kernel in (compile_prim_func(fn), uncompiled(fn)):
+        with pytest.raises(Failure) as caught:
+            kernel(random(300, dtype="int64"), np.full(300, 300), np.zeros(300, "int64"))
+        said.append(str(caught.value.diagnostics[0]))
+    assert said[0] == said[1]
+    assert "index of buffer A is 300" in said[0]
