@@ -281,9 +281,23 @@ class Kernel:
         divided = self.divided
         return lambda passed, interrupt: divided.run(passed, dims, interrupt), values
 
-    def takes_view(self, place: int) -> bool:
-        """True if the array at a place need not be compact, since only products read it."""
-        return self.divided is not None and self.fn.params[place] in self.divided.parts.viewed
+    @property
+    def viewed(self) -> frozenset[int]:
+        """The numbers of the parameters that products alone read, so that their arrays need not be compact."""
+        viewed = self.divided.parts.viewed if self.divided is not None else ()
+        return frozenset([number for number, param in enumerate(self.fn.params) if param in viewed])
+
+    def takes_view(self, place: int, shapes: Mapping[int, Sequence[int]]) -> bool:
+        """True if the array at a place need not be compact: products alone read it, and one is large for these shapes of arguments."""
+        if self.divided is None:
+            return False
+        dims = {
+            dim: length
+            for number, shape in shapes.items()
+            for dim, length in zip(getattr(self.fn.params[number], "shape", ()), shape, strict=False)
+            if type(dim) is p.PrimVar
+        }
+        return self.divided.parts.takes_view(self.fn.params[place], dims)
 
     def check(self, args: Sequence[Value]) -> None:
         """Compare the arguments with the buffers. Raises Failure."""

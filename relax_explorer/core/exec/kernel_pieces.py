@@ -338,6 +338,12 @@ class Pieces:
         """True if a contraction or a parallel loop is large enough for these lengths."""
         return any(_pays(piece, dims, self.kinds) for piece in self.pieces)
 
+    def takes_view(self, buffer: object, dims: Mapping[p.PrimVar, int]) -> bool:
+        """True if an array need not be compact: contractions alone read it, and one is known to be large enough."""
+        return buffer in self.viewed and any(
+            type(piece) is Contraction and _pays(piece, dims, ()) for piece in self.pieces
+        )
+
     def run(
         self,
         values: Sequence[Value],

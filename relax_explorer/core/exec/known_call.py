@@ -20,8 +20,9 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.own_kernels import OwnKernel
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Lengths, Shape, Types, Value, types_of
+from relax_explorer.core.exec.values import Lengths, Shape, Types, Value, shape_value, types_of
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_holders, info_vars
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.ops.kit.ndarrays import UFUNCS, dense, empty
@@ -302,7 +303,7 @@ def _with(
 def view_axes(machine: Running, frame: Frame, at: Instruction, fn: PrimFunc) -> tuple[int, ...] | None:
     """The order of the axes if a kernel only transposes for others that multiply, so that its result may be a view of its operand.
 
-    None for another kernel, and where a run can distinguish shared memory from a copy.
+    None for another kernel, for products so small that loops compute them, and where a run can distinguish shared memory from a copy.
     """
     from relax_explorer.core.exec.loop_fusion import transposition
 
@@ -311,9 +312,29 @@ def view_axes(machine: Running, frame: Frame, at: Instruction, fn: PrimFunc) -> 
     axes, functions = transposition(fn), machine.module.functions
     for reader, place in at.readers if axes is not None else ():
         callee = functions.get(frame.registers[reader.args[0]].name)
-        if type(callee) is not PrimFunc or not machine.kernels.get(callee).takes_view(place):
+        if type(callee) is not PrimFunc or len(reader.args) > 2:  # other arguments stand behind the outputs
+            return None
+        shapes = {place: _shapes(at, frame)[0]}
+        shapes.update(enumerate(results := _shapes(reader, frame), len(callee.params) - len(results)))
+        if not machine.kernels.get(callee).takes_view(place, shapes):
             return None
     return axes
+
+
+def _shapes(at: Instruction, frame: Frame) -> list[tuple[int, ...]]:
+    """The shapes of the outputs of a call; empty ones where they are not known yet."""
+    out = at.node.sinfo_args[0]
+    infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    return [_shape(info, frame.dims) for info in infos]
+
+
+def _shape(info: s.StructInfo, dims: Lengths) -> tuple[int, ...]:
+    if not isinstance(info, s.TensorStructInfo) or info.dims is None:
+        return ()
+    try:
+        return shape_value(info.dims, dims, None)
+    except Failure:
+        return ()
 
 
 def remember_kernel(
@@ -369,5 +390,4 @@ def _filling(kernel: Kernel, call: _Call, args: Sequence[Any], first: int, count
     if divided is None:
         note = np.zeros(NOTE_LENGTH, np.int64)
         return KnownCode(*call, *filling, frozenset(), function, note, (InterruptedError, *ERRORS))
-    viewed = frozenset([number for number in range(first) if kernel.takes_view(number)])
-    return KnownPieces(*call, *filling, viewed, function)
+    return KnownPieces(*call, *filling, kernel.viewed, function)
