@@ -195,14 +195,16 @@ def lane_loop(spatial: Sequence[t.For], summed: Sequence[t.For], block: t.SBlock
     return None
 
 
-FEW = 64  # terms of a sum that are written one after the other
+FEW = 64  # terms of a sum over a window that are written one after the other
+FEW_IN_A_ROW = 8  # along a single axis: a longer one is as fast as a loop, and compiled sooner
 
 
 def are_few(summed: Sequence[t.For], store: t.Stmt) -> bool:
     """True for the loops of a reduction of floats that has few terms, whatever the lengths."""
     extents = [loop.extent.value if isinstance(loop.extent, p.IntImm) else FEW + 1 for loop in summed]
     is_of_floats = type(store) is t.BufferStore and store.buffer.dtype.name in ("float32", "float64")
-    return is_of_floats and 0 < prod(extents) <= FEW
+    most = FEW if sum([extent > 1 for extent in extents]) > 1 else FEW_IN_A_ROW
+    return is_of_floats and 0 < prod(extents) <= most
 
 
 def _is_one(extent: p.PrimExpr) -> bool:
