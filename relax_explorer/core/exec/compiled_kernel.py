@@ -19,6 +19,8 @@ from relax_explorer.core.exec import kernel_cache, kernel_memory, kernel_traps, 
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
+from relax_explorer.core.exec.llvm_kernel import Param
+from relax_explorer.core.exec.loop_constants import lifted
 from relax_explorer.core.exec.loop_fusion import forwarded, fused
 from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
@@ -125,14 +127,17 @@ class Code:
         self.facts: dict[tuple[int, ...], bool] = {}
         self.stopping: dict[str, bool] = {}  # of texts
         self.compiling = 0.0  # seconds so far
-        trusting = translate(fused(fn))
-        self.is_fused = fused(fn) is not fn and not _may_stop(trusting)
-        if not self.is_fused:
+        joined = fused(fn)
+        trusting = translate(joined)
+        self.is_fused = joined is not fn and not _may_stop(trusting)
+        if joined is not fn and not self.is_fused:
             trusting = translate(fn)
         # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
         self.kinds = PARALLEL if _may_stop(trusting) else ANY
         self.hoped, self.ways = trusting.facts, trusting.ways
-        self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
+        self.texts: dict[str, Text] = {}
+        self.constants: dict[str, tuple[int, ...]] = {}  # of texts, which take them behind all other numbers
+        self._add(TRUSTING, trusting.routine, parameters(fn))
 
     @property
     def is_by_numba(self) -> bool:
@@ -154,10 +159,10 @@ class Code:
         return fused(fn) if self.is_fused else fn
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
-        """A text compiled for the types of these values."""
+        """A text compiled for the types of these values, which its constants, a note and the stop flag follow."""
         text = self.text(fn, name)
         before = text.compiling
-        found = text.function(values)
+        found = text.function((*values, *self.constants[name], _NOTHING, _NEVER.address))
         self.compiling += text.compiling - before
         return found
 
@@ -175,9 +180,17 @@ class Code:
             params = parameters(fn)
             if loop is not None:
                 params += [NUMBER, NUMBER]
-            text = self.texts[name] = compiled_text(
-                translation.routine, self.cache, params, name != IN_ORDER, self.by_numba
-            )
+            text = self._add(name, translation.routine, params)
+        return text
+
+    def _add(self, name: str, routine: loop_ir.Routine, params: list[Param]) -> Text:
+        constants: tuple[int, ...] = ()
+        if not self.by_numba:
+            routine, constants = lifted(routine)
+        self.constants[name] = constants
+        params = [*params, *[NUMBER] * len(constants)]
+        text = compiled_text(routine, self.cache, params, name != IN_ORDER, self.by_numba)
+        self.texts[name] = text
         return text
 
 
@@ -261,8 +274,7 @@ class Kernel:
         if self.variables.share(self.fn.params, values):
             return None
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
-        note = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)
-        return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
+        return self.code.function(self.fn, values, name), [*values, *self.code.constants[name]]
 
     def in_pieces(
         self, args: Sequence[Value], inputs: int
@@ -338,15 +350,15 @@ class Kernel:
         ]
         iterations = self._shared(dims) if name == TRUSTING else None
         if iterations is None:
-            function = self._function(self.code, (*values, _NOTHING, interrupt.address), name)
-            return self._call(function, values, interrupt)
+            function = self._function(self.code, values, name)
+            return self._call(function, (*values, *self.code.constants[name]), interrupt)
         if self._by_threads_of_numba(self.code, values, iterations, interrupt):
             return None
-        function = self._function(self.code, (*values, 0, 0, _NOTHING, interrupt.address), PART)
+        function, constants = self._function(self.code, (*values, 0, 0), PART), self.code.constants[PART]
         start, count = iterations.start, iterations.end - iterations.start
 
         def some(first: int, last: int) -> None:
-            self._call(function, (*values, start + first, start + last), interrupt)
+            self._call(function, (*values, start + first, start + last, *constants), interrupt)
 
         in_blocks(some, count, count, iterations.operations)
         return None
@@ -366,7 +378,7 @@ class Kernel:
         if not code.is_spread or iterations.operations > LONGEST * count:
             return False
         try:
-            function = self._function(code, (*values, 0, 0, _NOTHING, interrupt.address), SPREAD)
+            function = self._function(code, (*values, 0, 0), SPREAD)
         except NotCompiled:
             code.is_spread = False
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_functions import FUNCTIONS
@@ -42,17 +42,16 @@ def source(routine: ir.Routine) -> str:
     return f'{imports}{HEADER}{defined}@njit(error_model="numpy", nogil=True{spread})\n{head}\n{text}\n'
 
 
-def _needed(called: Iterable[str]) -> list[str]:
+def _needed(called: Container[str]) -> list[str]:
     """The functions of `loop_functions` that these need, each behind those that it calls."""
     found: dict[str, None] = {}
-    for name in FUNCTIONS:
+    for name in [name for name in FUNCTIONS if name in called]:
         values = [*[step for _, step in FUNCTIONS[name].steps], FUNCTIONS[name].result]
         steps = [part for value in values for part in ir.parts(value)]
-        if name in called:
-            found |= dict.fromkeys(
-                [part.name for part in steps if type(part) is ir.Apply and part.name in FUNCTIONS]
-            )
-            found[name] = None
+        found |= dict.fromkeys(
+            [part.name for part in steps if type(part) is ir.Apply and part.name in FUNCTIONS]
+        )
+        found[name] = None
     return list(found)
 
 
