@@ -134,3 +134,44 @@ def test_loops_that_threads_share_and_memory_that_is_shared() -> None:
         z = x.copy()
         Kernels(engine=engine).call(fn, [z, z])  # an output that is the input: in the order of the program
         np.testing.assert_allclose(z, y, rtol=1e-6)
+
+
+def test_nothing_stays() -> None:
+    node = Op("+", (Var("v0"), Convert("float32", Const(0.0))))
+    routine = Routine(("v0",), (Return(node),))
+    assert lifted(routine) == (routine, ())
+
+
+STAGES = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def k(A: T.Buffer((50,), "float32"), d: T.handle, B: T.Buffer((50,), "float32")):
+        n = T.int64()
+        D = T.match_buffer(d, (n,))
+        C = T.sblock_alloc_buffer((50,))
+        for i in range(50):
+            with T.sblock("s"):
+                v = T.axis.spatial(50, i)
+                C[v] = A[v] * T.float32(0.3)
+        for i in range(50):
+            with T.sblock("t"):
+                v = T.axis.spatial(50, i)
+                B[v] = (C[v] - T.float32(0.7)) + T.if_then_else(v < n, D[v], T.float32(0))
+    @R.function
+    def main(x: R.Tensor((50,), "float32"), y: R.Tensor(("n",), "float32")):
+        r = R.call_tir(Module.k, (x, y), out_sinfo=R.Tensor((50,), "float32"))
+        return r
+"""
+
+
+@pytest.mark.parametrize("size", [50, 40, 60])
+def test_each_text_takes_its_numbers(size: int) -> None:
+    module = rxe.normalize(rxe.parse(STAGES))
+    x, y = np.linspace(1, 2, 50, dtype="float32"), np.linspace(3, 4, size, dtype="float32")
+    expected = rxe.run(module, "main", [x, y], engine="reference").tobytes()
+    assert [rxe.run(module, "main", [x, y]).tobytes() for _ in range(4)] == [expected] * 4
+    Kernels().call(
+        module["k"], [x, y, x]
+    )  # the memory of the result is that of an operand: the stages run in order
+    assert x.tobytes() == expected
