@@ -1,10 +1,14 @@
-"""Classes of kernels and whole models, each as operators and lowered: beside TVM's build, NumPy by hand, and what the machine can do.
+"""Classes of kernels and whole models, each as operators and lowered: beside TVM's build, NumPy by hand, and what the machine can do;
+and their first runs in new processes, with no kernel compiled before (`cold`) and with all in the cache (`cached`).
 
 The models are those of `tests/data/real_models`. A kernel by hand is the NumPy function, or a copy of as many bytes as it must move.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,12 +20,14 @@ import numpy as np
 import relax_explorer as rxe
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from tests.perf.benchmark import Benchmark, Work
+from tests.perf.benchmark import Benchmark, Seconds, Work
 from tests.perf.exec import WARM
+from tests.perf.scratch import empty_folder
 from tests.support.oracle import Answer, Oracle
 
 Array = np.ndarray[Any, Any]
-MODELS = Path(__file__).parents[1] / "data" / "real_models"
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "tests" / "data" / "real_models"
 
 
 # -- kernels ---------------------------------------------------------------------------------------------------------
@@ -201,6 +207,46 @@ def _bert() -> Work:
     return lambda: bert_by_hand(given["ids"], given)
 
 
+# -- cold processes --------------------------------------------------------------------------------------------------
+
+ADDITIONS = 1000  # lowered alone, so that each is a kernel; all their numbers differ
+
+
+def additions() -> tuple[rxe.IRModule, str, list[Any]]:
+    """A chain of kernels that differ in a number."""
+    lines = [f"    v{n + 1} = R.add(v{n}, R.const({n / 7}, 'float32'))\n" for n in range(ADDITIONS)]
+    text = "@R.function\ndef main(v0: R.Tensor((8, 8), 'float32')):\n" + "".join(lines)
+    module = rxe.normalize(rxe.parse(f"{text}    return v{ADDITIONS}\n"))
+    return rxe.run_pipeline(module, "LegalizeOps"), "main", [np.ones((8, 8), "float32")]
+
+
+def first_run(name: str, cache: Path) -> float:
+    """The seconds of the first run of a lowered program in this process, with its kernels in this folder."""
+    module, entry, values = additions() if name == "additions" else model(name, "zero")
+    started = time.perf_counter()
+    rxe.run(module, entry, values, cache=cache)
+    return time.perf_counter() - started
+
+
+def _first_run(name: str, is_cached: bool) -> tuple[str, Work]:
+    kept = empty_folder()
+
+    def work() -> Seconds:
+        cache = kept if is_cached else empty_folder()
+        code = f"from pathlib import Path\nfrom tests.perf.real import first_run\nprint(first_run({name!r}, Path({str(cache)!r})))"
+        command = [sys.executable, "-c", code]
+        return Seconds(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
+
+    return "", work
+
+
+COLD = {
+    "decoder": (0.8, 0.15),
+    "bert": (2, 0.3),
+    "resnet50": (2, 0.3),
+    "additions": (1, 0.3),
+}  # limits: seconds
+
 FORMS = {"": "", "-lowered": "zero", "-last": "default_build"}
 REAL = [
     *[row for kernel in KERNELS for row in kernel.benchmarks()],
@@ -211,5 +257,10 @@ REAL = [
         )
         for name in ENTRIES
         for suffix, passes in FORMS.items()
+    ],
+    *[
+        Benchmark(f"{name}-{'cached' if is_cached else 'cold'}", partial(_first_run, name, is_cached), limit=limits[is_cached], repeat=3)
+        for name, limits in COLD.items()
+        for is_cached in (False, True)
     ],
 ]  # fmt: skip
