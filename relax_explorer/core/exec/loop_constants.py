@@ -18,6 +18,7 @@ from relax_explorer.core.exec.loop_ir import (
     Const,
     Convert,
     Expr,
+    Length,
     Op,
     Routine,
     Var,
@@ -26,6 +27,7 @@ from relax_explorer.core.exec.loop_ir import (
 
 MOST = 4  # constants of a kernel: the last terms of a long sum. Rows of calls have few words each
 _ARITHMETIC = frozenset("+-*/")
+_LEAVES = frozenset({Const, Var, Length})
 Names = dict[Convert, Var]
 
 
@@ -72,7 +74,7 @@ def _with(node: Any, names: Names) -> Any:
     if type(node) is Op and node.symbol in CHAINED:
         return _chain(node, names)
     slots = getattr(node, "__slots__", ())
-    if not slots:
+    if not slots or type(node) in _LEAVES:
         return node
     old = [getattr(node, slot) for slot in slots]
     new = [_with(value, names) for value in old]
