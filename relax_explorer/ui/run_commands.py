@@ -350,6 +350,36 @@ BISECT = Command(
     ),
 )
 
+REDUCE = Command(
+    "reduce",
+    "Make a program smaller while it shows the same fault: passes, bindings, operands, branches, constants and lengths go.",
+    Handler("reducing", "reduce"),
+    (
+        PROGRAM,
+        Argument(
+            "command",
+            "after --: a test command; it gets each stage as a file",
+            "many",
+            required=False,
+            metavar="[-- CMD...]",
+        ),
+        PASSES,
+        FUNCTION,
+        choice("--test", "what fails after a pass", "same-output", "no-nan", "well-formed"),
+        target("write the program to this file (default: the name of the input, with .reduced.py)", "FILE"),
+        Argument("--seconds", "take the smallest program found after this time", "float", metavar="N"),
+        *SAMPLING,
+        *SIDE_BY_SIDE,
+        PROFILE,
+        JSON,
+    ),
+    (
+        "relax-explorer reduce model.py -p default",
+        "relax-explorer reduce model.py --test no-nan --input io.npz -o nan.py",
+        "relax-explorer reduce model.py -p FuseOps -- ./crashes.sh {}",
+    ),
+)
+
 VALIDATE = Command(
     "validate",
     "Run every stage against the first one, on several inputs and shapes.",

@@ -145,10 +145,12 @@ def _filled(source: str, lengths: tuple[int, ...], element_dtype: DType, param: 
 
 def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> int | float:
     """A scalar of this StructInfo: the number in `source`."""
-    found = _MADE.fullmatch(source)
+    found, dtype = _MADE.fullmatch(source), info.dtype or INT64
     if found is None:
-        return number_in(source, info.dtype or INT64, param)
-    return {"zeros": 0, "ones": 1}.get(found[1], DEFAULT_LENGTH)
+        number = number_in(source, dtype, param)
+    else:
+        number = {"zeros": 0, "ones": 1}.get(found[1], DEFAULT_LENGTH)
+    return bool(number) if dtype.is_bool else number
 
 
 def number_in(source: str, dtype: DType, param: e.Var) -> int | float:

@@ -1,0 +1,161 @@
+"""`reduce`: the smallest program that shows a fault, written to a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.passes.pipeline import Step
+from relax_explorer.core.session import smaller
+from relax_explorer.core.session.build_passes import with_files
+from relax_explorer.core.session.builds import pipeline_of
+from relax_explorer.core.session.call_inputs import REST
+from relax_explorer.core.session.reduction import SAME_OUTPUT, Fault, Reduction
+from relax_explorer.core.session.reduction import reduce as smallest
+from relax_explorer.core.session.smaller import Case
+from relax_explorer.ui import directories
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.comparing import CommandTest, Sampling, build_and_stage, chosen
+from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.interruptible import interruptible, progress
+from relax_explorer.ui.cli.opening import passes_from
+from relax_explorer.ui.cli.output import Result
+from relax_explorer.ui.files import Target
+from relax_explorer.viz.visible import visible
+
+_MARK = "# Reduced by relax-explorer from "
+
+
+def reduce(
+    input: str, command: tuple[str, ...], passes: str | None, test: str, output_: Target | None, seconds: float | None, profile: str,
+    **options: Any,
+) -> Result:  # fmt: skip
+    """Make a program smaller while it shows the same fault."""
+    sampling = Sampling(calls=None, **options)
+    build, name = build_and_stage(input, None)
+    stage = chosen(build, name, 0)
+    steps: tuple[Step, ...] = ()
+    if passes is not None and passes_from(build, passes) is not None:
+        steps = tuple(with_files(pipeline_of(build, passes), profile))
+    if test == SAME_OUTPUT and not command and not steps:
+        raise click.UsageError("reduce takes --passes, a command, or --test no-nan or well-formed")
+    target = output_ or _default(input)
+    given = inputs_given(sampling.input_, sampling.shape)
+    case = Case(stage.module, sampling.func or stage.entry, steps, tuple(given.shape.items()))
+    sources = {REST: given.whole} if given.whole else dict(given.sources)
+    params = frozenset([param.name for param in case.function.params])
+
+    def work(interrupt: Interrupt) -> Reduction | None:
+        fault = Fault(
+            test, CommandTest(command) if command else None, tuple(sources.items()), sampling.samples, sampling.tolerance(), profile,
+            params, directories.kernel_cache(), interrupt,
+        )  # fmt: skip
+        with sampling.executor() as pool, progress() as told:
+            workers = 1 if pool is None else sampling.workers or os.cpu_count() or 1
+            return smallest(case, fault, executor=pool, workers=workers, seconds=seconds, told=told)
+
+    found = interruptible(work)
+    if found is None:
+        words = " ".join(command or (test,))
+        lines = [
+            f"{visible(input, 200)} shows no fault: the test {visible(words, 200)} holds after every pass"
+        ]
+        return Result("reduce", {"input": input, "test": words, "fault": None}, lines, output.CANNOT)
+    shown = _command(found, target.name or "-", command, test)
+    text = "\n".join(
+        [
+            f"{_MARK}{visible(input, 200)}",
+            *[f"# {line}" for line in _facts(found)],
+            f"# {shown}",
+            found.case.module.script(),
+            "",
+        ]
+    )
+    output.write(text, target, is_code=True)
+    told = () if target.name is None else _lines(found, target.name, shown)
+    return Result("reduce", lambda: _data(found, input, " ".join(command or (test,)), target, shown), told)
+
+
+def _default(path: str) -> Target:
+    """The file beside the user: a name from that of the input. Another file of this name stays."""
+    stem = Path(path.partition("@")[0]).stem or "program"
+    name = Path(f"{'program' if path == '-' else stem}.reduced.py")
+    try:
+        is_other = not name.read_text("utf-8", "replace").startswith(_MARK)
+    except FileNotFoundError:
+        is_other = False
+    except OSError:
+        is_other = True
+    if is_other:
+        raise click.UsageError(f"{name} is not a file of reduce; give another one with -o")
+    return Target(str(name))
+
+
+def _facts(found: Reduction) -> Iterator[str]:
+    """What was found, without times."""
+    sizes = [str(size) for size in found.sizes]
+    shown = sizes if len(sizes) <= 12 else [*sizes[:6], "…", *sizes[-5:]]
+    yield f"{shown[0]} bindings" + "".join([f" → {size}" for size in shown[1:]]) + f"   ({found.tries} tries)"
+    case = found.case
+    count, functions, kernels = case.size, len(case.module.relax_functions), smaller.kernels_of(case)
+    parts = [f"{count} binding{'s' * (count != 1)} in {functions} function{'s' * (functions != 1)}"]
+    parts += [f"{kernels} kernel{'s' * (kernels != 1)}"] if kernels else []
+    needed = [", ".join(found.operators)] if found.operators else []
+    needed += [f"{name} ≥ {length}" for name, length in found.least]
+    yield ", ".join(parts) + (f"; needed: {', '.join(needed)}" if needed else "")
+    if case.passes:
+        yield f"passes: {','.join(map(str, case.passes))}"
+    yield f"fault: {found.kind}"
+    if not found.is_whole:
+        yield "the time was over before nothing more could be left out"
+
+
+def _lines(found: Reduction, name: str, shown: str) -> Iterator[str]:
+    first, *rest = _facts(found)
+    yield f"{first.removesuffix(')')}, {found.seconds:.0f} s)"
+    yield from rest
+    yield f"written: {visible(name, 200)}"
+    yield f"show it: {shown}"
+
+
+def _command(found: Reduction, path: str, command: tuple[str, ...], test: str) -> str:
+    """The command that shows the fault in the smaller program."""
+    case = found.case
+    if not case.passes and not command:
+        words = ["check", path] if test == "well-formed" else ["run", path, "--stop-on", "nan"]
+    else:
+        words = ["bisect", path, *(["-p", ",".join(map(str, case.passes))] if case.passes else [])]
+        words += ["--test", test] if test != SAME_OUTPUT and not command else []
+    if not command and test != "well-formed":
+        words += ["--func", case.entry] if len(case.module.relax_functions) > 1 else []
+        free = smaller.free_names(case)
+        words += [
+            word for name, length in case.lengths if name in free for word in ("--shape", f"{name}={length}")
+        ]
+    return shlex.join(["relax-explorer", *words, *(["--", *command] if command else [])])
+
+
+def _data(found: Reduction, name: str, test: str, target: Target, shown: str) -> dict[str, Any]:
+    case = found.case
+    return {
+        "input": name,
+        "test": test,
+        "fault": found.kind,
+        "sizes": list(found.sizes),
+        "tries": found.tries,
+        "seconds": round(found.seconds, 3),
+        "function": case.entry,
+        "bindings": case.size,
+        "operators": found.operators,
+        "passes": [str(step) for step in case.passes],
+        "lengths": dict(found.least),
+        "is_smallest": found.is_whole,
+        "written": target.name,
+        "command": shown,
+    }
