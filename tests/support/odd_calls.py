@@ -591,6 +591,20 @@ CALLS = tuple(
 2 validate {folder}
 2 validate {kernel_only} -p default
 2 validate {plain} -p default --samples -1
+2 reduce {plain}
+3 reduce {plain} -p LegalizeOps
+3 reduce {plain} --test well-formed
+3 reduce {plain} --test no-nan --samples 1
+2 reduce {plain} -p nobody
+2 reduce {plain} -p default --test nobody
+2 reduce {plain} -p default --func nobody
+2 reduce {broken} -p default
+2 reduce {missing} -p default
+2 reduce {kernel_only} -p default
+2 reduce {plain} -p default -- {missing}
+0 reduce {plain} -p LegalizeOps -o - -- false
+3 reduce {plain} -p LegalizeOps -- true
+3 reduce {sized} --test no-nan --seconds 0 --format json
 2 run {plain} -p DeadCodeElimination{errors=typo}
 2 opt {plain} -p DeadCodeElimination{errors=typo}
 """.strip().splitlines()

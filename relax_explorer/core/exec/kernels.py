@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache as once
+from math import prod
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +23,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.element_loops import Loop
@@ -83,25 +85,34 @@ def _symbols(module: IRModule) -> dict[str, PrimFunc]:
 def called_kernels(module: IRModule) -> int:
     """The number of PrimFuncs that Relax functions mention; of all, if they only call them by symbol.
 
-    Those that only transpose do not count: mostly they give views, and nobody compiles them.
+    Those that only transpose large matrices do not count: mostly they give views, and nobody compiles them.
     """
-    from relax_explorer.core.exec.loop_fusion import transposition
-
     functions = module.functions.items()
-    kernels = {name for name, fn in functions if type(fn) is PrimFunc and transposition(fn) is None}
+    kernels = {name for name, fn in functions if type(fn) is PrimFunc and not _gives_views(fn)}
     names = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
     return len(kernels & names) or len(kernels)
 
 
-def _called(module: IRModule) -> Iterator[PrimFunc]:
-    """The PrimFuncs that bindings call, in the order of the text, but for those that only transpose."""
+_VIEWED = 1 << 12  # elements of a matrix that BLAS most likely multiplies; loops multiply smaller ones
+
+
+def _gives_views(fn: PrimFunc) -> bool:
+    """True for a kernel whose calls most likely give views of their operands."""
     from relax_explorer.core.exec.loop_fusion import transposition
 
+    if transposition(fn) is None:
+        return False
+    lengths = getattr(fn.params[0], "shape", ())
+    return prod([n.value if isinstance(n, IntImm) else _VIEWED for n in lengths]) >= _VIEWED
+
+
+def _called(module: IRModule) -> Iterator[PrimFunc]:
+    """The PrimFuncs that bindings call, in the order of the text, but for those that most likely give views."""
     calls = [binding.value for fn in module.relax_functions.values() for binding in bindings(fn)]
     for call in calls:
         for callee in (call.op, *call.args[:1]) if type(call) is e.Call else ():
             kernel = module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
-            if type(kernel) is PrimFunc and transposition(kernel) is None:
+            if type(kernel) is PrimFunc and not _gives_views(kernel):
                 yield kernel
 
 

@@ -1,7 +1,7 @@
 """Smaller programs: what may be left out of a program, or made shorter, while it shows the same fault.
 
 Each function gives a program that is smaller than a case, or None where that is not possible. Whether it shows the fault is asked
-later (`reduction`), so nothing here has to keep what the program computes.
+later (`smallest`), so nothing here has to keep what the program computes.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from relax_explorer.core.session import smaller
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import pipeline_of
 from relax_explorer.core.session.call_inputs import REST
-from relax_explorer.core.session.reduction import SAME_OUTPUT, Fault, Reduction
-from relax_explorer.core.session.reduction import reduce as smallest
+from relax_explorer.core.session.samples import function_of
 from relax_explorer.core.session.smaller import Case
+from relax_explorer.core.session.smallest import SAME_OUTPUT, Fault, Reduction
+from relax_explorer.core.session.smallest import reduce as smallest
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.comparing import CommandTest, Sampling, build_and_stage, chosen
@@ -38,48 +40,48 @@ def reduce(
 ) -> Result:  # fmt: skip
     """Make a program smaller while it shows the same fault."""
     sampling = Sampling(calls=None, **options)
-    build, name = build_and_stage(input, None)
-    stage = chosen(build, name, 0)
-    steps: tuple[Step, ...] = ()
-    if passes is not None and passes_from(build, passes) is not None:
-        steps = tuple(with_files(pipeline_of(build, passes), profile))
-    if test == SAME_OUTPUT and not command and not steps:
+    case = _case(input, passes, sampling, profile)
+    if test == SAME_OUTPUT and not command and not case.passes:
         raise click.UsageError("reduce takes --passes, a command, or --test no-nan or well-formed")
-    target = output_ or _default(input)
-    given = inputs_given(sampling.input_, sampling.shape)
-    case = Case(stage.module, sampling.func or stage.entry, steps, tuple(given.shape.items()))
-    sources = {REST: given.whole} if given.whole else dict(given.sources)
-    params = frozenset([param.name for param in case.function.params])
+    target, words = output_ or _default(input), " ".join(command or (test,))
+    fault = _fault(case, sampling, test, command, profile)
 
     def work(interrupt: Interrupt) -> Reduction | None:
-        fault = Fault(
-            test, CommandTest(command) if command else None, tuple(sources.items()), sampling.samples, sampling.tolerance(), profile,
-            params, directories.kernel_cache(), interrupt,
-        )  # fmt: skip
         with sampling.executor() as pool, progress() as told:
             workers = 1 if pool is None else sampling.workers or os.cpu_count() or 1
-            return smallest(case, fault, executor=pool, workers=workers, seconds=seconds, told=told)
+            own = replace(fault, interrupt=interrupt)
+            return smallest(case, own, executor=pool, workers=workers, seconds=seconds, told=told)
 
     found = interruptible(work)
     if found is None:
-        words = " ".join(command or (test,))
-        lines = [
-            f"{visible(input, 200)} shows no fault: the test {visible(words, 200)} holds after every pass"
-        ]
-        return Result("reduce", {"input": input, "test": words, "fault": None}, lines, output.CANNOT)
+        text = f"{visible(input, 200)} shows no fault: the test {visible(words, 200)} holds after every pass"
+        data = {"input": input, "test": words, "fault": None}
+        return Result("reduce", data, status=output.CANNOT, remarks=[text])
     shown = _command(found, target.name or "-", command, test)
-    text = "\n".join(
-        [
-            f"{_MARK}{visible(input, 200)}",
-            *[f"# {line}" for line in _facts(found)],
-            f"# {shown}",
-            found.case.module.script(),
-            "",
-        ]
-    )
-    output.write(text, target, is_code=True)
-    told = () if target.name is None else _lines(found, target.name, shown)
-    return Result("reduce", lambda: _data(found, input, " ".join(command or (test,)), target, shown), told)
+    head = [f"{_MARK}{visible(input, 200)}", *[f"# {line}" for line in _facts(found)], f"# {shown}"]
+    output.write("\n".join([*head, found.case.module.script(), ""]), target, is_code=True)
+    lines = () if target.name is None else _lines(found, target.name, shown)
+    return Result("reduce", lambda: _data(found, input, words, target, shown), lines)
+
+
+def _case(path: str, passes: str | None, sampling: Sampling, profile: str) -> Case:
+    """The whole program with its passes."""
+    build, name = build_and_stage(path, None)
+    stage, steps = chosen(build, name, 0), tuple[Step, ...]()
+    if passes is not None and passes_from(build, passes) is not None:
+        steps = tuple(with_files(pipeline_of(build, passes), profile))
+    lengths = inputs_given(sampling.input_, sampling.shape).shape
+    return Case(stage.module, sampling.func or stage.entry, steps, tuple(lengths.items()))
+
+
+def _fault(case: Case, sampling: Sampling, test: str, command: tuple[str, ...], profile: str) -> Fault:
+    given = inputs_given(sampling.input_, sampling.shape)
+    sources = {REST: given.whole} if given.whole else dict(given.sources)
+    params = frozenset([param.name for param in function_of(case.module, case.entry).params])
+    own = CommandTest(command) if command else None
+    return Fault(
+        test, own, tuple(sources.items()), sampling.samples, sampling.tolerance(), profile, params, directories.kernel_cache()
+    )  # fmt: skip
 
 
 def _default(path: str) -> Target:
