@@ -8,7 +8,7 @@ that are free around it. Its own ones end with it, for only it allocates them.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -94,7 +94,8 @@ class _Lives:
 
     def __init__(self, fn: e.Function, module: IRModule, as_tvm: bool) -> None:
         self.module, self.fn, self.as_tvm = module, fn, as_tvm
-        self.tensors: dict[e.Var, tuple[_Tensor, ...]] = {}
+        self.tensors: dict[e.Expr, tuple[_Tensor, ...]] = {}  # by variables
+        self.used: dict[e.Binding, list[_Tensor]] = {}  # by each call, as often as it is an operand
         self.fields: dict[e.Var, tuple[e.Expr, ...]] = {}  # those of tuples
         self.blocks: list[e.BindingBlock] = []  # without those of branches
         self._sequence(fn.body, False)
@@ -136,8 +137,10 @@ class _Lives:
             self.tensors[binding.var] = found
         elif field is None and not self._is_known(binding):
             self._discard(read)
-        for tensor in self.used(value):
-            tensor.uses += 1
+        if type(value) is e.Call:
+            used = self.used[binding] = [tensor for arg in value.args for tensor in self._of_operand(arg)]
+            for tensor in used:
+                tensor.uses += 1
 
     def _note_fields(self, binding: e.Binding) -> None:
         if type(binding.value) is e.Tuple and binding.var is not None:
@@ -150,11 +153,8 @@ class _Lives:
         fields = self.fields.get(item.tuple, ()) if isinstance(item.tuple, e.Var) else ()
         return fields[item.index] if 0 <= item.index < len(fields) else None
 
-    def used(self, value: e.Expr) -> Iterator[_Tensor]:
-        """The tensors that a call uses, each as often as it is an operand."""
-        if type(value) is e.Call:
-            for arg in value.args:
-                yield from self._of(variables(arg))
+    def _of_operand(self, arg: e.Expr) -> Iterable[_Tensor]:
+        return self.tensors.get(arg, ()) if type(arg) in e.LEAVES else self._of(variables(arg))
 
     def keeps(self, binding: e.Binding) -> bool:
         """True if the variable of a binding stands for its operands: copies, tuples, fields, casts and views."""
@@ -224,7 +224,7 @@ class _Pool:
         self.made = around
 
     def _use(self, binding: e.Binding) -> None:
-        for tensor in self.lives.used(binding.value) if self.left else ():
+        for tensor in self.lives.used.get(binding, ()) if self.left else ():
             if tensor in self.left:
                 self.left[tensor] -= 1
                 if self.left[tensor] == 0:
