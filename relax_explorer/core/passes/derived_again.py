@@ -304,14 +304,18 @@ def _keeps_results(record: Record) -> bool:
 
 def _differ(new: tuple[e.Expr, ...], old: tuple[e.Expr, ...]) -> bool:
     """True if inference sees other operands: others by their kinds, their StructInfo or their fields."""
-    for a, b in zip(new, old, strict=False):
+    if [a.struct_info for a in new] != [b.struct_info for b in old]:
+        return True
+    if _VALUES.issuperset(map(type, new)) and _VALUES.issuperset(map(type, old)):
+        return False  # most often
+    for a, b in zip(new, old, strict=True):
         if a is b:
             continue
-        if a.struct_info is not b.struct_info or _KINDS.get(type(a), a) is not _KINDS.get(type(b), b):
+        if _KINDS.get(type(a), a) is not _KINDS.get(type(b), b):
             return True
         if type(a) is e.Tuple and type(b) is e.Tuple and _differ(a.fields, b.fields):
             return True
-    return len(new) != len(old)
+    return False
 
 
 def _states_result(call: e.Call) -> bool:
@@ -323,8 +327,9 @@ _STATED = frozenset(
     map(e.op_ref, ("relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"))
 )
 _FLAT = e.LEAVES | {e.Tuple}  # operands in normal form
+_VALUES = frozenset((e.Var, e.DataflowVar, e.Constant))  # of them inference sees the StructInfo only
 _KINDS: dict[type, type] = {
-    **dict.fromkeys((e.Var, e.DataflowVar, e.Constant), e.Var),
+    **dict.fromkeys(_VALUES, e.Var),
     **{kind: kind for kind in (e.Tuple, e.GlobalVar, e.ExternFunc, e.ShapeExpr, e.PrimValue)},
 }
 
