@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from relax_explorer.core.check import storage as calls
 from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
+from relax_explorer.core.check.same_memory import accesses_alike
 from relax_explorer.core.check.storage import (
     ALWAYS,
     NOWHERE,
@@ -439,7 +440,7 @@ def violations(module: IRModule, new: NewBindings | None = None) -> Iterator[Dia
     functions = module.relax_functions
     if not any(_is_planned(fn) for fn in functions.values()):
         return
-    if new is not None and _has_same_bodies(module, new.before):
+    if new is not None and accesses_alike(module, new.before):
         return
     summaries: dict[str, Summary] = {}
     graph = call_graph(module)
@@ -454,22 +455,6 @@ def violations(module: IRModule, new: NewBindings | None = None) -> Iterator[Dia
                 break
     for name in functions:
         yield from map(_problem, found[name])
-
-
-def _has_same_bodies(module: IRModule, before: IRModule) -> bool:
-    """True if two modules have the same functions and kernels, but for attributes: they access memory alike."""
-    old = before.functions
-    return module.functions.keys() == old.keys() and all(
-        fn is old[name] or _has_same_body(fn, old[name]) for name, fn in module.functions.items()
-    )
-
-
-def _has_same_body(fn: object, old: object) -> bool:
-    if isinstance(fn, e.Function) and isinstance(old, e.Function):
-        return fn.body is old.body and fn.params == old.params
-    if isinstance(fn, PrimFunc) and isinstance(old, PrimFunc):
-        return fn.body is old.body and fn.params == old.params
-    return False
 
 
 def _is_planned(fn: e.Function) -> bool:
