@@ -248,14 +248,10 @@ def _table(stage: Snapshot, opened: set[str], made: IrTable | None = None) -> Ir
     """The table of a stage with the lines of some kernels. Mostly it was made already, with all rows, beside the stage before."""
     functions = stage.module.functions
     kernels = {name for name in opened if isinstance(functions.get(name), PrimFunc)}
-    at = None if made is None else made.stage
-    if (
-        made is not None
-        and at is not None
-        and (at.module, at.text, made.opened) == (stage.module, stage.text, kernels)
-    ):
-        return made
-    return IrTable(stage, opened=kernels)
+    if made is None or made.opened != kernels:
+        return IrTable(stage, opened=kernels)
+    is_shown = made.stage.module is stage.module and made.stage.text == stage.text
+    return made if is_shown else IrTable(stage, opened=kernels)
 
 
 def _changes(stage: Snapshot, table: TableDiff, diff: ModuleDiff) -> Iterator[str]:
