@@ -55,8 +55,8 @@ class _Accesses:
                 if _is_silent(value):
                     if var is not None and var.struct_info is not s.VOID:
                         self.shown[var] = None
-                elif isinstance(value, e.Var) and _is_copy(binding):
-                    self.shown[binding.var] = self.now(value)  # type: ignore[index]  # a copy has a variable
+                elif var is not None and isinstance(value, e.Var) and _is_copy(binding):
+                    self.shown[var] = self.now(value)
                 else:
                     found.append(binding)
         return found
@@ -102,14 +102,18 @@ class _Comparison:
     def _without_own_storages(self, here: list[e.Binding], there: list[e.Binding]) -> list[e.Binding]:
         """The bindings without those that give a tensor a storage of its own, where none was shown before."""
         known = {binding.var for binding in there} | self._old.shown.keys()
-        own = {b.var for b in here if b.var not in known and _kind(b.value) == "storage"}
+        own = {
+            b.var
+            for b in here
+            if type(b) is e.VarBinding and b.var not in known and _kind(b.value) == "storage"
+        }
         unused, rest = set(own), list[e.Binding]()
         for binding in here:
-            value, var = binding.value, binding.var
-            if type(value) is e.Call and _kind(value) == "place" and value.args[0] in unused:
-                unused.discard(value.args[0])
-                self._new.shown[var] = None  # type: ignore[index]  # a key, as above
-            elif var not in own:
+            storage = _placed_in(binding)
+            if storage in unused and type(binding) is e.VarBinding:
+                unused.discard(storage)
+                self._new.shown[binding.var] = None
+            elif binding.var not in own:
                 rest.append(binding)
         return rest
 
@@ -148,8 +152,13 @@ def _is_silent(value: e.Expr) -> bool:
 
 def _is_copy(binding: e.Binding) -> bool:
     """True for a variable that shows what another one shows. One of an unknown object may be a storage of its own."""
-    var = binding.var
-    return type(binding) is e.VarBinding and var is not None and var.struct_info is binding.value.struct_info
+    return type(binding) is e.VarBinding and binding.var.struct_info is binding.value.struct_info
+
+
+def _placed_in(binding: e.Binding) -> e.Expr | None:
+    """The storage in which a binding places a tensor."""
+    value = binding.value
+    return value.args[0] if type(value) is e.Call and value.args and _kind(value) == "place" else None
 
 
 def _kind(value: e.Expr) -> str | None:
