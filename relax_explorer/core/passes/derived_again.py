@@ -310,18 +310,14 @@ def _keeps_results(record: Record) -> bool:
 
 def _differ(new: tuple[e.Expr, ...], old: tuple[e.Expr, ...]) -> bool:
     """True if inference sees other operands: others by their kinds, their StructInfo or their fields."""
-    if [a.struct_info for a in new] != [b.struct_info for b in old]:
-        return True
-    if _VALUES.issuperset(map(type, new)) and _VALUES.issuperset(map(type, old)):
-        return False  # most often
-    for a, b in zip(new, old, strict=True):
+    for a, b in zip(new, old, strict=False):
         if a is b:
             continue
-        if _KINDS.get(type(a), a) is not _KINDS.get(type(b), b):
+        if a.struct_info is not b.struct_info or _KINDS.get(type(a), a) is not _KINDS.get(type(b), b):
             return True
         if type(a) is e.Tuple and type(b) is e.Tuple and _differ(a.fields, b.fields):
             return True
-    return False
+    return len(new) != len(old)
 
 
 def _states_result(call: e.Call) -> bool:
@@ -333,9 +329,8 @@ _STATED = frozenset(
     map(e.op_ref, ("relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"))
 )
 _FLAT = e.LEAVES | {e.Tuple}  # operands in normal form
-_VALUES = frozenset((e.Var, e.DataflowVar, e.Constant))  # of them inference sees the StructInfo only
 _KINDS: dict[type, type] = {
-    **dict.fromkeys(_VALUES, e.Var),
+    **dict.fromkeys((e.Var, e.DataflowVar, e.Constant), e.Var),
     **{kind: kind for kind in (e.Tuple, e.GlobalVar, e.ExternFunc, e.ShapeExpr, e.PrimValue)},
 }
 
