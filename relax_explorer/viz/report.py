@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
-from itertools import groupby
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece
@@ -76,21 +77,27 @@ def beside_row(diff: TableDiff, number: int) -> str:
 
 
 def _line(row: Row) -> str:
-    info = f"  {_span('dimension', row.right)}" if row.right else ""
-    return pieces_html(row.pieces) + info
+    return _line_html(row.pieces, row.right)
+
+
+@lru_cache(maxsize=1 << 14)  # an unchanged line stands on both sides, and beside the next stages
+def _line_html(pieces: tuple[Piece, ...], right: str) -> str:
+    return pieces_html(pieces) + (f"  {_span('dimension', right)}" if right else "")
 
 
 def pieces_html(pieces: Sequence[Piece]) -> str:
     """Pieces as spans, or as the elements of frequent roles. A role is a class of the style sheet; neighbours of one role are one span."""
-    found = groupby(pieces, key=_role)
-    return "".join([_span(role, "".join([text for _, text in same])) for role, same in found])
+    runs: list[tuple[str, str]] = []
+    for role, text in pieces:
+        shown = "text" if role in _PLAIN else role
+        if runs and runs[-1][0] == shown:
+            runs[-1] = shown, runs[-1][1] + text
+        else:
+            runs.append((shown, text))
+    return "".join([_span(role, text) for role, text in runs])
 
 
-def _role(piece: Piece) -> str:
-    return "text" if piece[0] in _PLAIN else piece[0]
-
-
-@lru_cache(maxsize=4096)  # a page has the same pieces again and again
+@lru_cache(maxsize=1 << 14)  # a page has the same pieces again and again
 def _span(role: str, text: str) -> str:
     shown = safe(text, 400)
     if role in _PLAIN:
@@ -224,20 +231,31 @@ def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
 
 def _stages(session: Session) -> Iterator[str]:
     yield '<section id="stages"><h2>Stages</h2>'
+    table = None
     for stage in session.stages[1:]:
         if stage.changed:
-            yield from _changes(session, stage)
+            diff = session.diff(stage.number - 1, stage.number)
+            opened = {fn.name for fn in diff.functions if fn.status == "changed"}
+            before = _table(session.stages[stage.number - 1], opened, table)
+            table = _table(stage, opened)
+            yield from _changes(stage, TableDiff(before, table, diff, CONTEXT), diff)
     if not any(stage.changed for stage in session.stages[1:]):
         yield '<p class="muted">No stage changed the module.</p>'
     yield "</section>"
 
 
-def _changes(session: Session, stage: Snapshot) -> Iterator[str]:
+def _table(stage: Snapshot, opened: set[str], made: IrTable | None = None) -> IrTable:
+    """The table of a stage with the lines of some kernels. Mostly it was made already, with all rows, beside the stage before."""
+    functions = stage.module.functions
+    kernels = {name for name in opened if isinstance(functions.get(name), PrimFunc)}
+    if made is None or made.opened != kernels:
+        return IrTable(stage, opened=kernels)
+    is_shown = made.stage.module is stage.module and made.stage.text == stage.text
+    return made if is_shown else IrTable(stage, opened=kernels)
+
+
+def _changes(stage: Snapshot, table: TableDiff, diff: ModuleDiff) -> Iterator[str]:
     """The changed rows of a stage beside those of the stage before."""
-    diff = session.diff(stage.number - 1, stage.number)
-    opened = {fn.name for fn in diff.functions if fn.status == "changed"}
-    before = IrTable(session.stages[stage.number - 1], opened=opened)
-    table = TableDiff(before, IrTable(stage, opened=opened), diff, CONTEXT)
     counts = escape(change_counts(diff))
     is_open = " open" if stage.number == 1 else ""
     name = safe(stage.made_by)

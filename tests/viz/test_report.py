@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Collection
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from relax_explorer.core.session.inputs import generated_inputs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.load import load
+from relax_explorer.viz import report as report_page
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.report import beside_row, report
 from relax_explorer.viz.table_diff import TableDiff
@@ -96,6 +99,32 @@ def test_it_has_every_part(page: str) -> None:
     assert [step["step"] for step in steps] == list(range(1, len(steps) + 1))
     rows = re.findall(r'<tr data-row="(\d+)" data-kind="binding">', page)
     assert {str(step["row"]) for step in steps[:-1]} == set(rows)
+
+
+def test_a_stage_beside_its_neighbours_is_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the new one of one pair and the old one of the next. Lines of a kernel that changed need another table."""
+    session = Session(load(TRANSFORMER), "zero,default_build")
+    session.run_all()
+    stages = [stage.number for stage in session.stages[1:] if stage.changed]
+    made: list[IrTable] = []
+    real = IrTable.__init__
+
+    def noted(
+        self: IrTable, stage: Snapshot, function: str = "", opened: Collection[str] | None = ()
+    ) -> None:
+        made.append(self)
+        real(self, stage, function, opened)
+
+    monkeypatch.setattr(IrTable, "__init__", noted)
+    page = report(session)
+    alone = [table for table in made if not table.opened]
+    assert len(alone) <= len(stages) + 1 < len(made)  # some have lines of kernels
+    made.clear()
+    monkeypatch.setattr(
+        report_page, "_table", lambda stage, opened, known=None: IrTable(stage, opened=opened)
+    )
+    assert report(session) == page
+    assert len(made) == 2 * len(stages)
 
 
 def test_a_program_that_cannot_run_is_reported_without_a_run() -> None:

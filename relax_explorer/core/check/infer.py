@@ -18,7 +18,13 @@ from relax_explorer.core.check.arguments import (
 from relax_explorer.core.check.call_graph import Callees, Context, default_derive, derived
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.matching import bound_dims, holds_function, is_closed, pinned
-from relax_explorer.core.check.normal_form import SIMPLE, is_simple_tuple, names_no_variable, seen_by_rules
+from relax_explorer.core.check.normal_form import (
+    SIMPLE,
+    call_key,
+    is_simple_tuple,
+    names_no_variable,
+    seen_by_rules,
+)
 from relax_explorer.core.check.wildcards import Wildcards, blurred, opened, renewed, simplified, wildcards_in
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
@@ -158,8 +164,9 @@ class Inferrer:
 
     def repeats(self, call: e.Call) -> bool:
         """True if a correct call that is equal in all that inference sees has the StructInfo of this call. The call notes it."""
-        key = seen_by_rules(call) if self._repeated else None
-        if key is None or self._repeated.get(key) is not call.struct_info:
+        key = call_key(call) if self._repeated else None  # the table has only keys of what rules see
+        info = self._repeated.get(key) if key is not None else None
+        if info is None or info is not call.struct_info:
             return False
         call.settle(self.in_full)
         return True

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from relax_explorer.core.check import storage as calls
 from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
+from relax_explorer.core.check.same_memory import accesses_alike
 from relax_explorer.core.check.storage import (
     ALWAYS,
     NOWHERE,
@@ -170,7 +171,10 @@ class MemoryWalk:
         return None
 
     def _call(self, call: e.Call, binding: e.Binding) -> Value:
-        if type(call.op) is e.GlobalVar:  # of a kernel, most often
+        if type(call.op) is e.GlobalVar:
+            fn = self._module.functions.get(call.op.name)
+            if type(fn) is PrimFunc:  # most often
+                return self._kernel(fn, [self._value(arg) for arg in call.args], binding)
             return self._called(call, call.args, binding)
         name, args = calls.spread(call, self._callees)
         if name in calls.NO_ACCESS:
@@ -183,11 +187,11 @@ class MemoryWalk:
         """Follow a call of an operator, a kernel, a function of the module, or of unknown code."""
         callee, values = calls.callee(call, self._callees), [self._value(arg) for arg in args]
         fn = self._module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
-        if type(fn) is PrimFunc:
-            return self._kernel(fn, values, call, binding)
+        if type(fn) is PrimFunc and not calls.is_wrapped(call):
+            return self._kernel(fn, values, binding)
         if isinstance(callee, e.GlobalVar) and type(fn) is e.Function:
             return self._function(callee.name, values, binding)
-        if type(call.op) is e.OpRef and call.op.name in calls.PURE_KERNELS:
+        if calls.is_wrapped(call):  # its results are new
             for value in values:
                 self._read(value, binding)
             return self._in_place(call, values, binding)
@@ -241,11 +245,7 @@ class MemoryWalk:
         low = base[0] + inner[0]
         return item._replace(part=(low, low + inner[1] - inner[0]))
 
-    def _kernel(self, fn: PrimFunc, values: list[Value], call: e.Call, binding: e.Binding) -> Value:
-        if calls.is_wrapped(call):  # call_tir: its results are new
-            for value in values:
-                self._read(value, binding)
-            return self._in_place(call, values, binding)
+    def _kernel(self, fn: PrimFunc, values: list[Value], binding: e.Binding) -> Value:
         order = _ORDERS.of(fn, _order)
         if order is None or len(values) != len(fn.params):
             self._packed(values, binding)
@@ -277,6 +277,8 @@ class MemoryWalk:
 
     def _read(self, value: Value, place: object) -> None:
         """Note that the elements of a value are read."""
+        if value is None:
+            return
         given = self._given
         for item in value.held if type(value) is Views else held(value):
             tensor = item.tensor
@@ -308,6 +310,8 @@ class MemoryWalk:
 
     def _write(self, value: Value, binding: e.Binding) -> None:
         """Note that the elements of a value are written."""
+        if value is None:
+            return
         for item in value.held if type(value) is Views else held(value):
             if item.part == NOWHERE:
                 continue
@@ -439,7 +443,7 @@ def violations(module: IRModule, new: NewBindings | None = None) -> Iterator[Dia
     functions = module.relax_functions
     if not any(_is_planned(fn) for fn in functions.values()):
         return
-    if new is not None and _has_same_bodies(module, new.before):
+    if new is not None and accesses_alike(module, new.before):
         return
     summaries: dict[str, Summary] = {}
     graph = call_graph(module)
@@ -454,22 +458,6 @@ def violations(module: IRModule, new: NewBindings | None = None) -> Iterator[Dia
                 break
     for name in functions:
         yield from map(_problem, found[name])
-
-
-def _has_same_bodies(module: IRModule, before: IRModule) -> bool:
-    """True if two modules have the same functions and kernels, but for attributes: they access memory alike."""
-    old = before.functions
-    return module.functions.keys() == old.keys() and all(
-        fn is old[name] or _has_same_body(fn, old[name]) for name, fn in module.functions.items()
-    )
-
-
-def _has_same_body(fn: object, old: object) -> bool:
-    if isinstance(fn, e.Function) and isinstance(old, e.Function):
-        return fn.body is old.body and fn.params == old.params
-    if isinstance(fn, PrimFunc) and isinstance(old, PrimFunc):
-        return fn.body is old.body and fn.params == old.params
-    return False
 
 
 def _is_planned(fn: e.Function) -> bool:

@@ -99,6 +99,8 @@ def _at(place: object, text: str) -> Diagnostic:
 
 SIMPLE = frozenset({e.Var, e.DataflowVar, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm})
 _LITERALS = frozenset({e.StringImm, e.DataTypeImm})
+_BY_INFO = SIMPLE - _LITERALS
+_WITH_INFO = SIMPLE | {e.Tuple}
 _PLAIN = frozenset({s.TensorStructInfo, s.ShapeStructInfo, s.PrimStructInfo, type(s.OBJECT)})
 
 
@@ -107,13 +109,25 @@ def seen_by_rules(call: e.Call) -> tuple[Any, ...] | None:
 
     That is so for closures and for functions as arguments, whose captured lengths count, and for StructInfo that names variables.
     """
-    op = call.op
-    kind = type(op)
-    head: Any = op if kind is e.OpRef else _function(op)
-    if head is None or not all(map(names_no_variable, call.sinfo_args)):
+    if not all(map(names_no_variable, call.sinfo_args)):
         return None
-    key = [head, call.attrs, call.sinfo_args]
     for arg in call.args:
+        info = arg.struct_info
+        if type(arg) in _WITH_INFO and (info is None or not names_no_variable(info)):
+            return None
+    return call_key(call)
+
+
+def call_key(call: e.Call) -> tuple[Any, ...] | None:
+    """What `seen_by_rules` tells, without a look at the names in StructInfo: then no call of which it tells has this key."""
+    op, args = call.op, call.args
+    head: Any = op if type(op) is e.OpRef else _function(op)
+    if head is None:
+        return None
+    if _BY_INFO.issuperset(map(type, args)):  # most often
+        return (head, call.attrs, call.sinfo_args, *map(type, args), *[arg.struct_info for arg in args])
+    key = [head, call.attrs, call.sinfo_args]
+    for arg in args:
         part = _operand(call, arg)
         if part is None:
             return None
@@ -131,8 +145,6 @@ def _function(expr: e.Expr) -> tuple[Any, ...] | None:
 def _operand(call: e.Call, arg: e.Expr) -> tuple[Any, ...] | None:
     kind, info = type(arg), arg.struct_info
     if kind in SIMPLE:
-        if info is None or not names_no_variable(info):
-            return None
         return (kind, arg.value) if isinstance(arg, (e.StringImm, e.DataTypeImm)) else (kind, info)
     if isinstance(arg, e.Tuple):
         return (kind, info) if is_simple_tuple(arg) and _LITERALS.isdisjoint(map(type, arg.fields)) else None

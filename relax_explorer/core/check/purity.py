@@ -13,7 +13,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.pauses import with_pauses
-from relax_explorer.core.ir.walk import operands, sequences
+from relax_explorer.core.ir.walk import contents, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.dialects import DIALECTS, NEW
@@ -90,8 +90,10 @@ def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
             value = binding.value
             if type(value) is e.Function or type(value) in e.LEAVES:
                 continue
-            if type(value) is e.Call and _is_plain(value, pure):
-                continue
+            if type(value) is e.Call and (
+                (value.settled is not None and pure.get(value.op)) or _is_plain(value, pure)
+            ):
+                continue  # most often; what is settled has leaves as operands
             for call in _impure_inside(binding.value):
                 yield call, binding, inside
             for seq in sequences(binding.value):
@@ -172,6 +174,9 @@ def _of_function(fn: e.Function, assume_pure: bool) -> Iterator[Diagnostic]:
 
 
 def _inner(fn: e.Function) -> list[e.Function]:
+    """The functions nested in a function, but not in each other."""
+    if e.Function not in contents(fn).values:
+        return []
     functions = []
     blocks = list(fn.body.blocks)
     while blocks:

@@ -378,7 +378,7 @@ class _Scopes:
         args: Iterable[Any] | None = self._plain_operands(value)
         if args is None:
             return False
-        for arg in args:
+        for arg in args if depth else [arg for arg in args if arg not in vars_]:  # a closure may not use all
             if vars_.get(arg, -1) < depth and type(arg) not in _LITERALS and not self._is_literal(arg):
                 return False
         if type(value) is not e.Call:

@@ -71,10 +71,10 @@ def add_read(binding: e.Binding, read: set[e.Expr]) -> None:
 
 
 def _has_plain_infos(binding: e.Binding) -> bool:
-    """True if a binding has the StructInfo of a tensor with a written shape, which names no variable. Most bindings have."""
+    """True if a binding has one StructInfo, which names no variable: mostly that of a tensor with a written shape."""
     var, annotation = binding.var, binding.annotation
     info = None if var is None else var.struct_info
-    if type(info) is not s.TensorStructInfo or type(info.shape) is not tuple:
+    if info is None or not (_is_plain(info) or not info_holders(info)):
         return False
     if type(binding) is not e.VarBinding or not (annotation is None or annotation is info):
         return False
@@ -106,7 +106,7 @@ def _is_plain(info: s.StructInfo) -> bool:
 
 def variables(expr: e.Expr) -> list[e.Var]:
     """Variables that the value of a binding reads, in order, each once: operands, and results of branches."""
-    if type(expr) is e.Call and type(expr.op) is e.OpRef:
+    if type(expr) is e.Call and type(expr.op) in _NAMELESS:
         args: tuple[Any, ...] = expr.args
         if len(args) == 2 and type(args[0]) is e.GlobalVar and type(args[1]) is e.Tuple:
             args = args[1].fields  # of a kernel
@@ -119,7 +119,7 @@ def variables(expr: e.Expr) -> list[e.Var]:
         if type(node) is e.Var or type(node) is e.DataflowVar:
             read[node] = None
             continue
-        if type(node) is e.Call and type(node.op) is e.OpRef:
+        if type(node) is e.Call and type(node.op) in _NAMELESS:
             stack.extend([arg for arg in node.args[::-1] if type(arg) not in _NAMELESS])
             continue
         if type(node) is e.If:

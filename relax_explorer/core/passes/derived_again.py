@@ -94,8 +94,14 @@ class _Comparison:
 
     def _is_current(self, call: e.Call) -> bool:
         """True if a call names functions of the module only, with the signatures that they have."""
-        named = [part for part in (call.op, *call.args) if type(part) is e.GlobalVar]
-        return all([part.struct_info is self._signatures.get(part.name, False) for part in named])
+        known = self._signatures
+        return all(
+            [
+                part.struct_info is known.get(part.name, False)
+                for part in (call.op, *call.args)
+                if type(part) is e.GlobalVar
+            ]
+        )
 
     @cached_property
     def _signatures(self) -> dict[str, s.StructInfo | None]:

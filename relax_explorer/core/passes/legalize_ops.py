@@ -85,7 +85,7 @@ def lower_operators(
             return binding
         other = counted(value, op.name) or said(value, op.name) if at.as_tvm and chosen(op.name) else None
         if other is not None:
-            return replace(binding, value=other)
+            return e.with_value(binding, other)
         is_left = may_leave and at.as_tvm and is_left_by_tvm(value, binding.var, op.name)
         is_written = bool(op.shares) and memory.written(binding.var)
         if _stays(binding, op, chosen(op.name) and not is_left, is_written, at):
@@ -98,7 +98,7 @@ def lower_operators(
             at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {reason}", value)
             return binding
         if call.struct_info is binding.var.struct_info or not (build.bindings or at.as_tvm):
-            lowered = replace(binding, value=call)
+            lowered = e.with_value(binding, call)
             return (*build.bindings, lowered) if build.bindings else lowered
         # The lengths have names now, so a new variable gets the more precise StructInfo.
         var = e.var_like(binding.var, call.struct_info)

@@ -69,7 +69,7 @@ def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
         if type(value) is not e.Call or called(value) not in _CALLS:
             return binding
         before, result = _filled(value, at, names)
-        return (*before, replace(binding, value=result))
+        return (*before, e.with_value(binding, result))
 
     return rewrite(fn, at, rule)
 
@@ -105,29 +105,38 @@ def _filled(call: e.Call, at: PassSite, names: FreshNames) -> tuple[list[e.Bindi
     overwritten = call.attrs.get("inplace_indices", (-1,) * len(infos))
     emitted: list[e.Binding] = []
     results: list[e.Expr] = []
+    args = list(inputs)
     for info, index in zip(infos, overwritten, strict=True):
         if index < 0:
             new = m.bound(names("alloc"), _allocation(info, at, call))
             emitted.append(new)
-            results.append(new.var)
-        else:
-            results.append(inputs[index])
-    filled = tuple([result for result, index in zip(results, overwritten, strict=True) if index < 0])
-    lengths = tuple([m.number(value) for arg in call.args[2:] for value in getattr(arg, "values", ())])
+            args.append(new.var)
+        results.append(inputs[index] if index >= 0 else args[-1])
+    args += [m.number(value) for arg in call.args[2:] for value in getattr(arg, "values", ())]
     if type(call.args[0]) is e.ExternFunc:
-        packed = m.packed(call.args[0].name, (*inputs, *filled, *lengths), s.OBJECT, call)
+        packed = m.packed(call.args[0].name, tuple(args), s.OBJECT, call)
         filling = replace(packed, sinfo_args=())  # it may return anything
     else:
         callee = call.args[0]
         assert isinstance(callee, e.GlobalVar)  # inference accepts no other function
         callee = at.editor.reference(callee.name)
-        filling = e.Call(callee, (*inputs, *filled, *lengths), struct_info=m.UNIT, span=call.span)
+        filling = e.Call(callee, tuple(args), struct_info=m.UNIT, span=call.span)
     emitted.append(m.statement(filling))
     result = results[0] if not isinstance(out, s.TupleStructInfo) else e.tuple_of(tuple(results))
     return emitted, result
 
 
 def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
+    args = at.once(info, lambda: _operands(info, at, call))  # equal tensors share them
+    is_placed = (
+        "vdevice" in at.editor.global_infos and isinstance(info, s.TensorStructInfo) and info.vdevice is None
+    )
+    known = None if is_placed else info  # inference finds the first device
+    return e.Call(m.ALLOCATION, args, sinfo_args=(info,), struct_info=known, span=call.span)
+
+
+def _operands(info: s.StructInfo, at: PassSite, call: e.Call) -> tuple[e.Expr, ...]:
+    """The operands of an allocation for the result of a call: lengths, dtype, device and scope."""
     assert isinstance(info, s.TensorStructInfo)  # inference accepts only tensors of written shape
     assert info.dims is not None
     if info.dtype is None:  # accepted in the profile tvm, and by passes that are applied without a check
@@ -135,10 +144,7 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
         help = "state it: R.Tensor((…), dtype)"
         raise failure_at(operator_codes.ARGUMENT_INFO, text, call, "", help, "CallTIRRewrite")
     device, scope = _place(info, at)
-    args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
-    value = m.operation("relax.builtin.alloc_tensor", args, info, call)
-    is_placed = info.vdevice is None and "vdevice" in at.editor.global_infos  # on the first device
-    return replace(value, sinfo_args=(info,), struct_info=None if is_placed else info)
+    return (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
 
 
 def _place(info: s.TensorStructInfo, at: PassSite) -> tuple[int, str]:
@@ -192,7 +198,8 @@ def _storage(call: e.Call) -> e.Call:
 
 def _renamed(name: str) -> Callable[[e.Call], e.Call]:
     """The same call of another operator."""
-    return lambda call: replace(call, op=e.op_ref(name))
+    op = e.op_ref(name)
+    return lambda call: e.Call(op, call.args, call.attrs, call.sinfo_args, call.struct_info, call.span)
 
 
 def _builtin(name: str) -> Callable[[e.Call], e.Call]:

@@ -68,7 +68,7 @@ def lower_alloc_tensor(fn: e.Function, at: PassSite) -> e.Function:
                 "relax.memory.alloc_storage", (size, device, scope, m.element_type(UINT8)), s.OBJECT, value
             ),
         )
-        return storage, replace(binding, value=m.tensor_of(storage.var, value, 0))
+        return storage, e.with_value(binding, m.tensor_of(storage.var, value, 0))
 
     return rewrite(fn, at, rule)
 
@@ -232,10 +232,10 @@ def static_plan_block_memory(fn: e.Function, at: PassSite) -> e.Function:
         if storage is None or not m.is_allocation(value):
             return binding
         if storage in emitted:
-            return replace(binding, value=m.tensor_of(emitted[storage], value, 0))
+            return e.with_value(binding, m.tensor_of(emitted[storage], value, 0))
         first = m.bound(names("storage"), _allocated(storage, value))
         emitted[storage] = first.var
-        return first, replace(binding, value=m.tensor_of(first.var, value, 0))
+        return first, e.with_value(binding, m.tensor_of(first.var, value, 0))
 
     return rewrite(fn, at, rule)
 

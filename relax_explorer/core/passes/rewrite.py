@@ -132,11 +132,11 @@ class Rewriter:
         value, change = binding.value, self.substitution
         if type(value) is e.Call and not change.dims:  # most often
             new = change.call(value)
-            current = change.infos(binding if new is value else replace(binding, value=new))
+            current = change.infos(binding if new is value else e.with_value(binding, new))
         elif type(value) is e.Function:  # it may call itself, so its variable is renamed first
             current = replace(change.infos(binding), value=self._value(value))
         else:
-            current = change.infos(replace(binding, value=self._value(value)))
+            current = change.infos(e.with_value(binding, self._value(value)))
         if current.var is not binding.var and current.var is not None and binding.var is not None:
             self._old[current.var] = binding.var
         return current
@@ -206,7 +206,7 @@ def at_calls(table: Mapping[str, Entry], change: Callable[[Entry, e.Call], e.Exp
         entry = table.get(called(value))
         if entry is None or type(value) is not e.Call:
             return binding
-        return replace(binding, value=change(entry, value))
+        return e.with_value(binding, change(entry, value))
 
     return rule
 

@@ -8,7 +8,7 @@ that are free around it. Its own ones end with it, for only it allocates them.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -78,11 +78,12 @@ def _plan_dynamic(lives: _Lives, result: Plan, largest: dict[p.PrimVar, p.PrimEx
     for tensors in lives.tensors.values():
         for binding in [tensor.binding for tensor in tensors if tensor.binding not in result.storages]:
             assert isinstance(binding.value, e.Call)  # an allocation
-            lengths = binding.value.args[0]
-            if isinstance(lengths, e.ShapeExpr) and not all(type(dim) is p.IntImm for dim in lengths.values):
-                storage = result.storages[binding] = _storage(binding.value.args, largest)
-                most = [_at_most(dim, largest) for dim in lengths.values]
-                storage.size = reduce(_times, [*most, p.IntImm(_width(storage.dtype), INT64)])
+            shape = binding.value.args[0]
+            if isinstance(shape, e.ShapeExpr) and not all(type(dim) is p.IntImm for dim in shape.values):
+                lengths, dtype, place = _operands(binding.value.args)
+                most = [_at_most(dim, largest) for dim in lengths]
+                size = reduce(_times, [*most, p.IntImm(_width(dtype), INT64)])
+                result.storages[binding] = Storage(size, dtype, place)
 
 
 def _times(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
@@ -94,7 +95,8 @@ class _Lives:
 
     def __init__(self, fn: e.Function, module: IRModule, as_tvm: bool) -> None:
         self.module, self.fn, self.as_tvm = module, fn, as_tvm
-        self.tensors: dict[e.Var, tuple[_Tensor, ...]] = {}
+        self.tensors: dict[e.Expr, tuple[_Tensor, ...]] = {}  # by variables
+        self.used: dict[e.Binding, list[_Tensor]] = {}  # by each call, as often as it is an operand
         self.fields: dict[e.Var, tuple[e.Expr, ...]] = {}  # those of tuples
         self.blocks: list[e.BindingBlock] = []  # without those of branches
         self._sequence(fn.body, False)
@@ -136,8 +138,10 @@ class _Lives:
             self.tensors[binding.var] = found
         elif field is None and not self._is_known(binding):
             self._discard(read)
-        for tensor in self.used(value):
-            tensor.uses += 1
+        if type(value) is e.Call:
+            used = self.used[binding] = [tensor for arg in value.args for tensor in self._of_operand(arg)]
+            for tensor in used:
+                tensor.uses += 1
 
     def _note_fields(self, binding: e.Binding) -> None:
         if type(binding.value) is e.Tuple and binding.var is not None:
@@ -150,11 +154,8 @@ class _Lives:
         fields = self.fields.get(item.tuple, ()) if isinstance(item.tuple, e.Var) else ()
         return fields[item.index] if 0 <= item.index < len(fields) else None
 
-    def used(self, value: e.Expr) -> Iterator[_Tensor]:
-        """The tensors that a call uses, each as often as it is an operand."""
-        if type(value) is e.Call:
-            for arg in value.args:
-                yield from self._of(variables(arg))
+    def _of_operand(self, arg: e.Expr) -> Iterable[_Tensor]:
+        return self.tensors.get(arg, ()) if type(arg) in e.LEAVES else self._of(variables(arg))
 
     def keeps(self, binding: e.Binding) -> bool:
         """True if the variable of a binding stands for its operands: copies, tuples, fields, casts and views."""
@@ -195,6 +196,10 @@ class _Pool:
         self.lives, self.result, self.largest = lives, result, largest
         self.free: dict[object, list[tuple[int, int, Storage]]] = {}  # those of known size, sorted by it
         self.symbolic: dict[object, dict[object, list[Storage]]] = {}  # by the value of the size
+        self.sizes: dict[tuple[tuple[p.PrimExpr, ...], DType], p.PrimExpr] = {}  # by lengths and dtype
+        self.values: dict[
+            p.PrimExpr, object
+        ] = {}  # equal for sizes that are equal in every run, as far as their canonical forms tell
         self.left: dict[_Tensor, int] = {}
         self.released = 0
         self.made = set[Storage]()  # by the branch that is planned
@@ -224,7 +229,7 @@ class _Pool:
         self.made = around
 
     def _use(self, binding: e.Binding) -> None:
-        for tensor in self.lives.used(binding.value) if self.left else ():
+        for tensor in self.lives.used.get(binding, ()) if self.left else ():
             if tensor in self.left:
                 self.left[tensor] -= 1
                 if self.left[tensor] == 0:
@@ -232,7 +237,7 @@ class _Pool:
                     self._release(self.result.storages[tensor.binding])
 
     def _request(self, call: e.Call) -> Storage:
-        new = _storage(call.args, self.largest)
+        new = self._storage(call.args)
         size, key = new.size, _key(new.dtype, new.place)
         if isinstance(size, p.IntImm):
             found = self._of_size(size.value, self.free.get(key, []))
@@ -240,10 +245,19 @@ class _Pool:
                 storage, known = found
                 storage.size = p.IntImm(max(size.value, known), INT64)
                 return storage
-        elif fitting := self.symbolic.get(key, {}).get(_value(size)):
+        elif fitting := self.symbolic.get(key, {}).get(self.values[size]):
             return fitting.pop(0)
         self.made.add(new)
         return new
+
+    def _storage(self, args: tuple[e.Expr, ...]) -> Storage:
+        """A new storage for an allocation with these operands. The sizes of equal shapes are found once."""
+        values, dtype, place = _operands(args)
+        size = self.sizes.get((values, dtype))
+        if size is None:
+            size = self.sizes[values, dtype] = _bytes(values, dtype, self.largest)
+            self.values[size] = frozenset(CANONICAL.polynomial(size).items())
+        return Storage(size, dtype, place)
 
     def _of_size(self, size: int, free: list[tuple[int, int, Storage]]) -> tuple[Storage, int] | None:
         """The smallest free storage that is large enough, else the largest one, with its size; neither far from `size`."""
@@ -261,15 +275,17 @@ class _Pool:
             self.released += 1  # of equal sizes, the one that was released first comes first
             insort(self.free.setdefault(key, []), (storage.size.value, self.released, storage))
         else:
-            self.symbolic.setdefault(key, {}).setdefault(_value(storage.size), []).append(storage)
+            self.symbolic.setdefault(key, {}).setdefault(self.values[storage.size], []).append(storage)
 
 
-def _storage(args: tuple[e.Expr, ...], largest: dict[p.PrimVar, p.PrimExpr]) -> Storage:
-    """A new storage for an allocation with these operands."""
+def _operands(
+    args: tuple[e.Expr, ...],
+) -> tuple[tuple[p.PrimExpr, ...], DType, tuple[e.Expr, e.Expr]]:
+    """The lengths, the dtype, and the place (device and scope) of an allocation with these operands."""
     lengths, dtype, device, scope = args
     assert isinstance(lengths, e.ShapeExpr)  # inference refuses other operands
     assert isinstance(dtype, e.DataTypeImm)
-    return Storage(_bytes(lengths.values, dtype.value, largest), dtype.value, (device, scope))
+    return lengths.values, dtype.value, (device, scope)
 
 
 def _key(dtype: DType, place: tuple[e.Expr, e.Expr]) -> object:
@@ -298,11 +314,6 @@ def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, largest: dict[p.PrimVa
 
 def _width(dtype: DType) -> int:
     return (dtype.bits * dtype.lanes + 7) // 8
-
-
-def _value(size: p.PrimExpr) -> object:
-    """Equal for sizes that are equal in every run, as far as their canonical forms tell."""
-    return frozenset(CANONICAL.polynomial(size).items())
 
 
 def _at_most(length: p.PrimExpr, largest: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.decl import PHASE_ORDER, Phase
+from relax_explorer.core.ops.kit.decl import PHASE_ORDER, Op, Phase
 from relax_explorer.core.phases.module_properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
@@ -59,12 +59,18 @@ def phase(module: IRModule) -> str:
 def too_early(module: IRModule) -> tuple[Any, str] | None:
     """The first call of an operator that only phase `lowered` and later ones may have, with a sentence."""
     for fn in module.relax_functions.values():
-        for binding in bindings(fn):
-            value = binding.value
-            op = find(value.op.name) if type(value) is e.Call and type(value.op) is e.OpRef else None
-            if op is not None and op.phase.includes(Phase.LOWERED):
+        early = {ref: op for ref in contents(fn).operators if (op := _lowered(ref)) is not None}
+        for binding in bindings(fn) if early else ():
+            op = early.get(binding.value.op) if type(binding.value) is e.Call else None
+            if op is not None:
                 return binding, f"{op.name} belongs to phase {op.phase}"
     return None
+
+
+def _lowered(ref: e.Expr) -> type[Op] | None:
+    """The operator that a reference means, if only lowered programs may call it."""
+    op = find(ref.name) if type(ref) is e.OpRef else None
+    return op if op is not None and op.phase.includes(Phase.LOWERED) else None
 
 
 _CLOSURES = ("relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure")

@@ -9,9 +9,10 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.prim_text import quoted
-from relax_explorer.core.ir.walk import all_dims, exprs
+from relax_explorer.core.ir.walk import all_dims, bindings, sequences
 from relax_explorer.core.program.module import IRModule, Member
 from relax_explorer.core.syntax.dialects import BEFORE_PURITY, REWRITER, Dialect, dialect, guess
 from relax_explorer.core.syntax.doc import Line, Printed
@@ -154,6 +155,17 @@ def _say_pure(lines: Iterable[Line]) -> None:
         line.text = f"{head}({options.removesuffix(')')}{', ' * bool(options)}pure=True)"
 
 
+def _read_anywhere(fn: e.Function) -> set[e.Var]:
+    """The variables that the values and the results in a function read."""
+    read = set(variables(fn.body.body))
+    for binding in bindings(fn):
+        if type(binding.value) is not e.Function:  # whose bindings come as well
+            read.update(variables(binding.value))
+        for seq in sequences(binding.value):
+            read.update(variables(seq.body))
+    return read
+
+
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:
     """Shape variables in the parameters and the return annotation, in order."""
     occurring: dict[p.PrimVar, None] = {}
@@ -186,7 +198,7 @@ class FunctionPrinter:
         self.lines: list[Line] = []
         self.declared: set[p.PrimVar] = set()
         self.root: e.Function | None = None
-        self._uses: set[e.Expr] | None = None
+        self._uses: set[e.Var] | None = None
 
     def print(self, name: str, fn: e.Function, symbol: str = "", depth: int = 0) -> list[Line]:
         """The lines of the function, starting with the decorator."""
@@ -301,7 +313,7 @@ class FunctionPrinter:
         if self._uses is None:
             if self.root is None:
                 return var.name == "_"
-            self._uses = {expr for expr in exprs(self.root) if isinstance(expr, e.Var)}
+            self._uses = _read_anywhere(self.root)
         return var not in self._uses
 
     def _bound(self, var: e.Var, value: e.Expr) -> str:
