@@ -109,6 +109,11 @@ class RecordedSession(Session):
         return self._beside[stage.number]
 
     def _read(self, stage: Stage, before: Snapshot | None) -> Snapshot:
+        found = self._snapshot(stage, before)
+        found.seconds = stage.recorded.seconds if stage.recorded is not None else 0.0
+        return found
+
+    def _snapshot(self, stage: Stage, before: Snapshot | None) -> Snapshot:
         number = 0 if before is None else before.number + 1
         try:
             given = stage.module
