@@ -12,6 +12,7 @@ import json
 import os
 import re
 import threading
+import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -119,6 +120,7 @@ def open_container(path: str) -> Container:
         except BaseException:
             file.close()
             raise
+    weakref.finalize(found, file.close)
     return found
 
 

@@ -110,7 +110,8 @@ class RecordedSession(Session):
 
     def _read(self, stage: Stage, before: Snapshot | None) -> Snapshot:
         found = self._snapshot(stage, before)
-        found.seconds = stage.recorded.seconds if stage.recorded is not None else 0.0
+        if stage.recorded is not None:
+            found.seconds, found.run_by = stage.recorded.seconds, stage.recorded.run_by
         return found
 
     def _snapshot(self, stage: Stage, before: Snapshot | None) -> Snapshot:

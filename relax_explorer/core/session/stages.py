@@ -386,6 +386,11 @@ class RecordedPass:
     seconds: float = 0.0
     place: str = ""
 
+    @property
+    def run_by(self) -> str:
+        """What ran the pass: `build.py:12 › sequential`; empty if nothing is told."""
+        return " › ".join([*filter(None, [self.place]), *self.inside])
+
 
 class Stage:
     """One stage: its number, the pass that made it, its module, and the file that holds it. `recorded` is what a recording tells of it.
