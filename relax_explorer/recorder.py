@@ -31,7 +31,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -443,12 +443,12 @@ def _relax_functions(module: tvm.IRModule) -> frozenset[str]:
 def _place() -> Json | None:
     """Where the user's code runs a pass: the innermost call that is neither TVM's nor ours."""
     own = tuple([os.path.dirname(str(sys.modules[name].__file__)) + os.sep for name in ("tvm", "tvm_ffi")])
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_filename != __file__ and not code.co_filename.startswith(own):
             return {"file": code.co_filename, "line": frame.f_lineno, "function": code.co_name}
-        frame = frame.f_back  # type: ignore[assignment]  # the loop ends at None
+        frame = frame.f_back
     return None
 
 

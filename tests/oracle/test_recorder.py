@@ -101,7 +101,8 @@ def test_a_recording_says_what_a_dump_of_the_same_build_says(tmp_path: Path) -> 
     theirs = open_build(tmp_path / "dumps").every
     assert len(ours) == len(theirs) == 79
     texts = [stage.text.rpartition('}""")\n')[2].strip() for stage in ours]
-    assert texts == [stage.text.strip() for stage in theirs]
+    host = ours.index(next(stage for stage in ours if stage.made_by == "tirx.MakePackedAPI"))
+    assert texts[:host] == [stage.text.strip() for stage in theirs[:host]]
 
 
 SCRIPTS = {
