@@ -19,6 +19,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.stages import Kind
 from relax_explorer.ui.cli.recorded_child import default_name
+from tests.cli.test_commands import rxe_cli
 from tests.support.oracle import ROOT, Oracle
 
 BUILD = """
@@ -395,3 +396,60 @@ def test_random_names_are_kept(tmp_path: Path) -> None:
     done = recorded(tmp_path, SMALL + SCRIPTS["a pass without a context"], "-o", name)
     assert done.returncode == 0, done.stderr
     assert len(open_build(tmp_path / name).stages) == 2
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+RUN = """
+import numpy as np
+from tvm import relax
+machine = relax.VirtualMachine(executable, tvm.cpu())
+x = np.random.default_rng(1).standard_normal((2, 3, 8, 8)).astype("float32")
+weights = models.weights(parameters)
+result = machine["forward"](tvm.runtime.tensor(x), *[tvm.runtime.tensor(value) for value in weights.values()])
+print(result.numpy().tobytes().hex())
+"""
+
+
+def test_the_compiled_run_is_compared_binding_by_binding(tmp_path: Path) -> None:
+    script = (
+        BUILD.format(model="cnn").replace("module = models.cnn()[0]", "module, parameters = models.cnn()")
+        + RUN
+    )
+    done = recorded(tmp_path, script, "--values")
+    assert done.returncode == 0, done.stderr
+    assert "103 calls of the virtual machine" in done.stderr
+    plain = subprocess.run(
+        [sys.executable, "build.py"], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout == plain.stdout
+    found = rxe_cli("compare", str(tmp_path / "build.rxs"), "--all", "--format", "json")
+    assert found.exit_code == 0, found.output
+    (verdict,) = json.loads(found.stdout)["verdicts"]
+    assert [pair["a"]["name"] for pair in verdict["pairs"]].count("alloc15") == 1
+    assert len(verdict["pairs"]) == 18
+    before = rxe_cli("compare", str(tmp_path / "build.rxs") + "@LegalizeOps")
+    assert before.exit_code == 0, before.output
+
+
+def test_a_machine_is_attached_by_hand(tmp_path: Path) -> None:
+    script = (
+        SMALL
+        + """
+import numpy as np
+from tvm import relax
+from relax_explorer.recorder import record
+with record("run.rxs") as recording:
+    with tvm.target.Target("llvm"):
+        executable = tvm.compile(module, target="llvm")
+    machine = relax.VirtualMachine(executable, tvm.cpu())
+    recording.attach(machine)
+    machine["main"](tvm.runtime.tensor(np.full((2, 3), 2, "float32")))
+"""
+    )
+    (tmp_path / "build.py").write_text(script)
+    subprocess.run([sys.executable, "build.py"], cwd=tmp_path, capture_output=True, check=True,
+                   env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    found = rxe_cli("compare", str(tmp_path / "run.rxs"), "--all")
+    assert (found.exit_code, "alloc: equal" in found.stdout) == (0, True)

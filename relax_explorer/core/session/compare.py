@@ -21,7 +21,7 @@ from relax_explorer.core.session.counterparts import Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta
 from relax_explorer.core.session.judging import Judge, Ran, Traced, ran_of, weigh
 from relax_explorer.core.session.recording import Recording
-from relax_explorer.core.session.samples import Sample, program_of, sample_run, samples_of
+from relax_explorer.core.session.samples import Sample, SampleRun, program_of, sample_run, samples_of
 from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
@@ -50,6 +50,7 @@ __all__ = [
     "Trial",
     "Verdict",
     "against",
+    "beside",
     "compare",
     "judged",
     "links_between",
@@ -288,6 +289,15 @@ def against(
     """Compare a run with recorded values: results called `out0`, `out1`, …, and values by the names of variables."""
     name = function or stage.entry
     given = sample_run(stage, name, sample)
+    verdict = beside(stage, given, values, tolerance, cache, interrupt)
+    return Comparison("recorded values", str(stage), name, (replace(verdict, sample=str(sample)),))
+
+
+def beside(
+    stage: Stage, given: SampleRun, values: Mapping[str, Value], tolerance: Tolerance, cache: Path | None = None,
+    interrupt: Interrupt | None = None,
+) -> Verdict:  # fmt: skip
+    """The verdict on a run beside recorded values."""
     run = given.recorded(stage.module, cache, interrupt)
     last = {item.name: item for item in run.productions if item.name in values}
     pairs = []
@@ -316,7 +326,6 @@ def against(
         reason = reason if judgement is None or judgement.is_fault else ""
     stopped = "" if run.failure is None else run.failure.message
     listed = tuple([pair for _, pair in pairs])
-    verdict = Verdict(
-        str(sample), reason, tuple(found), ("", stopped), first, (), listed, run.unkept, judgement=judgement
+    return Verdict(
+        "", reason, tuple(found), ("", stopped), first, (), listed, run.unkept, judgement=judgement
     )
-    return Comparison("recorded values", str(stage), name, (verdict,))
