@@ -317,6 +317,7 @@ COMPARE = Command(
         "relax-explorer compare before.py after.py --shape n=3",
         "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
         "relax-explorer compare before.py after.py --step",
+        "relax-explorer compare build.rxs",
     ),
 )
 

@@ -45,6 +45,7 @@ _MOST_DIRECTORY = 8 << 20  # bytes of the directory of an archive
 _MOST_LINES = 64 << 20  # bytes of one part
 _LARGE, _MOST_GROWTH = 16 << 20, 300  # of a text; printed programs become 50 times smaller at most
 _MOST_ARRAY = 2 << 30
+_MOST_SECONDS = 1e12
 
 
 def is_container(path: str) -> bool:
@@ -173,6 +174,11 @@ def told_by(frames: Iterable[tuple[bytes, bytes]], path: str) -> Told:
 def whole(value: object) -> int:
     """A number from 0 on that a file tells; 0 for anything else."""
     return value if type(value) is int and 0 <= value < 1 << 31 else 0
+
+
+def seconds(value: object) -> float:
+    """Seconds that a file tells; 0 for anything else."""
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < _MOST_SECONDS else 0.0
 
 
 def _check_version(path: str, schema: object) -> None:

@@ -17,10 +17,11 @@ from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import dtype as dtype_called
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.compiled import Call, expected
-from relax_explorer.core.session.containers import Json
+from relax_explorer.core.session.containers import Json, seconds
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.containers import Container
@@ -130,8 +131,8 @@ class _Filled:
         for number, part in enumerate(_leaves(self.function.body.body)):
             if isinstance(part, e.Var) and part in self.told:
                 values[f"out{number}"] = self.told[part]
-        seconds = sum(float(line.get("seconds") or 0) for line in self.lines.values())
-        return CompiledRun(name, tuple(arguments), tuple(unknown), values, len(self.lines), seconds)
+        spent = sum([seconds(line.get("seconds")) for line in self.lines.values()])
+        return CompiledRun(name, tuple(arguments), tuple(unknown), values, len(self.lines), spent)
 
     def _call(self, binding: e.VarBinding, line: Json) -> None:
         call, operands = binding.value, line.get("operands")
@@ -165,11 +166,19 @@ class _Filled:
     def _value(self, told: object) -> Value:
         """A recorded value: a tensor, or a shape. None for others."""
         if isinstance(told, dict) and told.get("array"):
-            array = self.container.array(str(told["array"]))
-            word = str(told.get("dtype"))
-            return read_as(array, dtype_called(word).to_numpy()) if array.dtype.kind == "V" else array
+            return _as(self.container.array(str(told["array"])), str(told.get("dtype")))
         if isinstance(told, list) and all(type(item) is int for item in told):
             return Shape(told)
+        return None
+
+
+def _as(array: Array, dtype: str) -> Value:
+    """An array in its dtype: those that numpy does not know are stored as bytes. None if nobody knows it."""
+    if array.dtype.kind != "V":
+        return array
+    try:
+        return read_as(array, dtype_called(dtype).to_numpy())
+    except (TypeError, ValueError):
         return None
 
 

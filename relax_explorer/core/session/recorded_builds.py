@@ -13,7 +13,7 @@ from typing import Any
 from relax_explorer import recorder
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.containers import Container, Json, Told, damaged, whole
+from relax_explorer.core.session.containers import Container, Json, Told, damaged, seconds, whole
 from relax_explorer.core.session.stages import BuildTexts, Kind, RecordedPass, Stage, StageText, is_manager
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -77,10 +77,9 @@ def stages_of(container: Container) -> list[Stage]:
 
 
 def _recorded(line: Json, process: int, lineages: dict[int, Json]) -> RecordedPass:
-    number, inside, seconds = whole(line.get("lineage")), line.get("inside"), line.get("seconds")
+    number, inside = whole(line.get("lineage")), line.get("inside")
     lineage = lineages.get(number, {})
     names = [str(name)[:_MOST_NAME] for name in inside[:_MOST_INSIDE]] if isinstance(inside, list) else []
-    spent = float(seconds) if isinstance(seconds, (int, float)) and 0 <= seconds < math.inf else 0.0
     return RecordedPass(
         (process, number),
         _KINDS.get(str(lineage.get("kind")), Kind.OTHER),
@@ -88,7 +87,7 @@ def _recorded(line: Json, process: int, lineages: dict[int, Json]) -> RecordedPa
         tuple(names),
         line.get("input") is True,
         line.get("unchanged") is True,
-        spent,
+        seconds(line.get("seconds")),
         _place(line.get("place")),
     )
 

@@ -16,7 +16,7 @@ import click
 import relax_explorer
 from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.containers import SUFFIX, Told, pack
+from relax_explorer.core.session.containers import SUFFIX, Told, pack, seconds
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target, target
 from relax_explorer.viz.child import run_through
@@ -191,7 +191,7 @@ def figures(told: Sequence[Told]) -> Figures:
         sum(line.get("kind") == "helper" for line in lineages),
         sum(len(item.lines[recorder.CALL]) for item in told),
         len(told),
-        round(sum(float(item.process.get("spent", 0)) for item in told), 3),
+        round(sum([seconds(item.process.get("spent")) for item in told]), 3),
     )
 
 
