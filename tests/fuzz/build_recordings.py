@@ -14,12 +14,12 @@ from pathlib import Path
 from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.compiled_values import compiled_runs
 from relax_explorer.core.session.containers import frames_of, open_container
-from relax_explorer.core.session.machine_calls import compiled_runs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.viz.problem import render
 from tests.fuzz.trial import MOST_SECONDS, Finding, TooSlow, limited
-from tests.session.test_machine_calls import recording
+from tests.session.test_compiled_values import recording
 from tests.support import recordings
 
 _WORDS = (

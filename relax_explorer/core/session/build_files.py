@@ -15,9 +15,14 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.builds import Build, pipeline_of
-from relax_explorer.core.session.containers import is_container, open_container
-from relax_explorer.core.session.folders import address, executable_beside, nested, numbered_files, outer
-from relax_explorer.core.session.recorded_builds import kinds_as_recorded, remarks_on, stages_of
+from relax_explorer.core.session.folders import (
+    address,
+    executable_beside,
+    is_container,
+    nested,
+    numbered_files,
+    outer,
+)
 from relax_explorer.core.session.stages import (
     Aside,
     BuildTexts,
@@ -102,6 +107,9 @@ def part(build: Build, name: str) -> Build:
 
 def _recording(path: str) -> Build:
     """The passes of a recording."""
+    from relax_explorer.core.session.containers import open_container  # few builds are recorded
+    from relax_explorer.core.session.recorded_builds import remarks_on, stages_of
+
     container = open_container(path)
     build = with_lineages(stages_of(container), path)
     return dataclasses.replace(build, is_folder=True, remarks=tuple(remarks_on(container)))
@@ -259,15 +267,23 @@ def with_lineages(
 
     `contents` are those of texts that were looked at already, by their keys.
     """
-    exact = kinds_as_recorded(stages)
-    told = list(
-        zip(stages, exact or _derived_kinds(stages, {} if contents is None else contents), strict=True)
-    )
+    found = _exact_kinds(stages) or _derived_kinds(stages, {} if contents is None else contents)
+    told = list(zip(stages, found, strict=True))
     told = [(_cut(stage), Kind.MAIN) if kind is Kind.CUT else (stage, kind) for stage, kind in told]
     main = tuple([stage for stage, kind in told if kind is Kind.MAIN])
     if not main:
         return Build(tuple(stages), path)
     return Build(main, path, asides=tuple(_asides(told, path)))
+
+
+def _exact_kinds(stages: Sequence[Stage]) -> list[Kind]:
+    """The lineages that a recorder saw; nothing if the stages are of no recording."""
+    told = [stage.recorded for stage in stages if stage.recorded is not None]
+    if len(told) < len(stages) or not told:
+        return []
+    from relax_explorer.core.session.recorded_builds import kinds_as_recorded  # few builds are recorded
+
+    return kinds_as_recorded(stages, told)
 
 
 def _derived_kinds(stages: Sequence[Stage], contents: dict[object, Contents]) -> list[Kind]:

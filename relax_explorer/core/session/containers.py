@@ -30,15 +30,12 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label, Pa
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.arrays import json_object
 from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.beginnings import MANIFEST
 from relax_explorer.core.syntax.load import MAX_BYTES
 
 Json: TypeAlias = "dict[str, Any]"
 
-SUFFIX = ".rxs"
-MANIFEST = "manifest.json"
 PARTS = {recorder.STAGE: "stages.jsonl", recorder.LINEAGE: "lineages.jsonl", recorder.CALL: "calls.jsonl"}
-_START = b"PK\x03\x04"
-_NAME = 30  # the place of the first name in an archive
 _OWN = re.compile(r"ir/([0-9a-f]{64})\.txt|data/([0-9a-f]{64})\.npy|[a-z]+\.jsonl?")
 _REFERENCE = re.compile(r"rxs:([0-9a-f]{64}):([A-Za-z0-9+/=]+)")
 _MOST_DIRECTORY = 8 << 20  # bytes of the directory of an archive
@@ -46,17 +43,6 @@ _MOST_LINES = 64 << 20  # bytes of one part
 _LARGE, _MOST_GROWTH = 16 << 20, 300  # of a text; printed programs become 50 times smaller at most
 _MOST_ARRAY = 2 << 30
 _MOST_SECONDS = 1e12
-
-
-def is_container(path: str) -> bool:
-    """True for a file that is a recording by its first bytes, or by its name."""
-    try:
-        with Path(path).open("rb") as file:
-            head = file.read(_NAME + len(MANIFEST))
-    except (OSError, ValueError):
-        return False
-    is_archive = head.startswith(_START) and head[_NAME:] == MANIFEST.encode()
-    return is_archive or head.startswith(recorder.MAGIC) or path.endswith(SUFFIX)
 
 
 def damaged(

@@ -102,14 +102,11 @@ def _place(value: object) -> str:
 # -- lineages --------------------------------------------------------------------------------------------------------
 
 
-def kinds_as_recorded(stages: Sequence[Stage]) -> list[Kind] | None:
-    """The lineage of each stage, as the recorder saw it; None if the stages are of no recording.
+def kinds_as_recorded(stages: Sequence[Stage], told: Sequence[RecordedPass]) -> list[Kind]:
+    """The lineage of each stage, as the recorder told it.
 
     The module that went through most passes is the main one. Its kernels and helpers are those that begin after it, and before the next.
     """
-    told = [stage.recorded for stage in stages if stage.recorded is not None]
-    if len(told) < len(stages) or not told:
-        return None
     counts = Counter(item.lineage for item in told if item.kind is Kind.MAIN)
     if not counts:
         return [Kind.MAIN if item.lineage == told[0].lineage else item.kind for item in told]

@@ -13,10 +13,10 @@ from relax_explorer import recorder
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.compare import Comparison, Verdict, beside
-from relax_explorer.core.session.containers import Container, is_container, open_container
+from relax_explorer.core.session.compiled_values import CompiledRun, compiled_runs
+from relax_explorer.core.session.containers import Container, open_container
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.folders import address
-from relax_explorer.core.session.machine_calls import CompiledRun, compiled_runs
+from relax_explorer.core.session.folders import address, is_container
 from relax_explorer.core.session.recording import Arguments
 from relax_explorer.core.session.samples import SampleRun
 from relax_explorer.core.session.stages import Stage

@@ -16,7 +16,8 @@ import click
 import relax_explorer
 from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.containers import SUFFIX, Told, pack, seconds
+from relax_explorer.core.session.containers import Told, pack, seconds
+from relax_explorer.core.session.folders import RECORDED
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target, target
 from relax_explorer.viz.child import run_through
@@ -99,7 +100,7 @@ def default_name(command: Sequence[str]) -> str:
     script = next((word for word in words if word.endswith(".py")), "")
     if not script and "-m" in words[:-1]:
         script = words[words.index("-m") + 1].rpartition(".")[2]
-    return Path(script or words[0]).stem + SUFFIX
+    return Path(script or words[0]).stem + RECORDED
 
 
 def _target(name: str) -> Target:

@@ -10,8 +10,8 @@ import pytest
 from relax_explorer import recorder
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.compiled_values import CompiledRun, compiled_runs
 from relax_explorer.core.session.containers import open_container
-from relax_explorer.core.session.machine_calls import CompiledRun, compiled_runs
 from tests.cli.test_commands import rxe_cli
 from tests.support.recordings import Writer
 
