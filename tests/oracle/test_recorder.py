@@ -453,3 +453,38 @@ with record("run.rxs") as recording:
                    env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     found = rxe_cli("compare", str(tmp_path / "run.rxs"), "--all")
     assert (found.exit_code, "alloc: equal" in found.stdout) == (0, True)
+
+
+GENERATE = """
+import numpy as np
+from tvm import relax
+from tvm.runtime import ShapeTuple
+machine = relax.VirtualMachine(executable, tvm.cpu())
+weights = [tvm.runtime.tensor(value) for value in models.weights(parameters).values()]
+cache = machine["_initialize_effect"]()
+logits, cache = machine["prefill"](tvm.runtime.tensor(np.array([[3, 14, 15]], "int32")), ShapeTuple([3]), cache, weights)
+for position in (4, 5):
+    logits, cache = machine["decode"](tvm.runtime.tensor(np.array([[7]], "int32")), ShapeTuple([position]), cache, weights)
+"""
+
+
+def test_runs_with_a_cache_follow_each_other(tmp_path: Path) -> None:
+    """No call tells what a cache holds; the one that the run before has returned here is taken."""
+    begin = "module, parameters = models.decoder()"
+    script = BUILD.format(model="decoder").replace("module = models.decoder()[0]", begin) + GENERATE
+    done = recorded(tmp_path, script, "--values", "--no-host")
+    assert done.returncode == 0, done.stderr
+    found = rxe_cli("compare", str(tmp_path / "build.rxs"), "--format", "json")
+    assert found.exit_code == 0, found.output
+    verdicts = json.loads(found.stdout)["verdicts"]
+    assert [item["sample"].split(", ")[1] for item in verdicts] == [
+        "_initialize_effect",
+        "prefill",
+        "decode",
+        "decode",
+    ]
+    assert [len(item["results"]) for item in verdicts] == [0, 1, 1, 1]
+    assert all(len(item["pairs"]) > 50 for item in verdicts[1:])
+    before = rxe_cli("compare", str(tmp_path / "build.rxs") + "@input", "--func", "decode")
+    assert before.exit_code == 0, before.output
+    assert before.stdout.count("out0: equal") == 2

@@ -87,7 +87,7 @@ def runs_in(path: Path) -> list[CompiledRun]:
 @pytest.mark.parametrize("options", [{}, {"extra": True}, {"missing": True}])
 def test_arrays_are_the_values_of_variables_and_arguments(options: dict[str, object], tmp_path: Path) -> None:
     (run,) = runs_in(recording(tmp_path / "run.rxs", options))
-    assert (run.function, run.unknown) == ("main", ())
+    assert (run.name, run.unknown) == ("main", ())
     assert run.arguments[1] == Shape((7,))
     assert [value.tolist() for value in (run.arguments[0], *run.arguments[2])] == [[1, 2], [3, 4], [5, 6]]
     found = {name: np.asarray(value).tolist() for name, value in run.values.items()}
@@ -106,8 +106,8 @@ def test_the_first_value_that_differs_is_named(tmp_path: Path) -> None:
     done = rxe_cli("compare", str(path))
     assert done.exit_code == 1, done.output
     assert f"A the compiled run in {path}" in done.stdout
-    assert "sample 1 of 2 (run 1, 12 calls, 12.0 ms there): equal" in done.stdout
-    assert "sample 2 of 2 (run 2, 12 calls, 12.0 ms there): DIFFERENT, alloc1 differs" in done.stdout
+    assert "sample 1 of 2 (run 1, main, 12 calls, 12.0 ms there): equal" in done.stdout
+    assert "sample 2 of 2 (run 2, main, 12 calls, 12.0 ms there): DIFFERENT, alloc1 differs" in done.stdout
     assert "first difference: alloc1 of main" in done.stdout
     assert "cls.twice(y, alloc1)" in done.stdout
 
@@ -139,7 +139,7 @@ def test_calls_of_something_else_are_left_out(tmp_path: Path) -> None:
     made.line(recorder.CALL, name="other", seconds=0, operands=[], result=None)
     made.end()
     done = rxe_cli("compare", f"{tmp_path}/run.rxs")
-    assert (done.exit_code, "are no run of" in done.stderr) == (2, True)
+    assert (done.exit_code, "are no run of a function" in done.stderr) == (2, True)
 
 
 def test_an_argument_that_no_call_tells_is_named(tmp_path: Path) -> None:
@@ -156,4 +156,13 @@ def test_an_argument_that_no_call_tells_is_named(tmp_path: Path) -> None:
     calls(made)
     made.end()
     assert [run.unknown for run in runs_in(path)] == [("cache",)]
-    assert "main is left out: no call tells cache" in rxe_cli("compare", str(path)).stderr
+    assert "run 1, main, is left out: no call tells cache" in rxe_cli("compare", str(path)).stderr
+
+
+def test_a_function_that_was_not_run_is_named(tmp_path: Path) -> None:
+    done = rxe_cli("compare", str(recording(tmp_path / "run.rxs", {})), "--func", "decode")
+    assert (
+        done.exit_code,
+        "no run of decode is recorded" in done.stderr,
+        "there are main" in done.stderr,
+    ) == (2, True, True)

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from relax_explorer import recorder
+from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import dtype as dtype_called
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_as
@@ -38,15 +40,48 @@ _LEAST = 0.8  # of the calls that a function without branches makes
 class CompiledRun:
     """One run of a function of the compiled program: its arguments, and its values by the names of variables, results as out0, out1, ….
 
-    `unknown` are parameters whose value no call told. `seconds` is what its calls took.
+    An argument that no call told is None, such as a cache. `seconds` is what its calls took.
     """
 
-    function: str
+    name: str
+    function: e.Function
     arguments: tuple[Value, ...]
-    unknown: tuple[str, ...]
     values: Mapping[str, Value]
     calls: int
     seconds: float
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The parameters whose value no call told."""
+        params = zip(self.function.params, self.arguments, strict=True)
+        return tuple([param.name for param, value in params if value is None])
+
+    def completed(self, returned: Sequence[Value]) -> tuple[Value, ...] | None:
+        """The arguments, with objects from what earlier runs here have returned, the last first. None if one is not found."""
+        found = []
+        for param, value in zip(self.function.params, self.arguments, strict=True):
+            if value is None:
+                fitting = [item for item in _parts(returned) if _fits(item, param.struct_info)]
+                if not fitting:
+                    return None
+                value = fitting[-1]
+            found.append(value)
+        return tuple(found)
+
+
+def _parts(returned: Sequence[Value]) -> Iterator[Value]:
+    """Results, and the fields of those that are tuples."""
+    for item in returned:
+        yield from item if type(item) is tuple else ()
+        yield item
+
+
+def _fits(value: Value, info: s.StructInfo | None) -> bool:
+    """True for an object, or a tuple of objects, where a parameter takes one."""
+    if isinstance(info, s.TupleStructInfo):
+        is_tuple = type(value) is tuple and len(value) == len(info.fields) > 0
+        return is_tuple and all(map(_fits, value, info.fields))
+    return isinstance(info, s.ObjectStructInfo) and isinstance(value, Stateful)
 
 
 def compiled_runs(container: Container, module: IRModule) -> Iterator[CompiledRun]:
@@ -121,18 +156,22 @@ class _Filled:
         for binding, line in self.lines.items():
             self._call(binding, line)
         arguments = [self._argument(param) for param in self.function.params]
-        unknown = [
-            param.name for param, value in zip(self.function.params, arguments, strict=True) if value is None
-        ]
         params = set(self.function.params)
         values = {
             var.name: value for var, value in self.told.items() if var not in params and _is_array(value)
         }
-        for number, part in enumerate(_leaves(self.function.body.body)):
-            if isinstance(part, e.Var) and part in self.told:
-                values[f"out{number}"] = self.told[part]
+        for number, part in enumerate(_leaves(self.function.body.body, self._tuples())):
+            # a cache counts as many results as it has parts, so that those behind it have unknown numbers
+            if not isinstance(part, e.Var) or not _is_array(self.told.get(part)):
+                break
+            values[f"out{number}"] = self.told[part]
         spent = sum([seconds(line.get("seconds")) for line in self.lines.values()])
-        return CompiledRun(name, tuple(arguments), tuple(unknown), values, len(self.lines), spent)
+        return CompiledRun(name, self.function, tuple(arguments), values, len(self.lines), spent)
+
+    def _tuples(self) -> dict[e.Expr, e.Expr]:
+        """The tuples and copies that variables stand for."""
+        found = [item for item in bindings(self.function) if isinstance(item, e.VarBinding)]
+        return {item.var: item.value for item in found if isinstance(item.value, (e.Tuple, e.Var))}
 
     def _call(self, binding: e.VarBinding, line: Json) -> None:
         call, operands = binding.value, line.get("operands")
@@ -186,10 +225,13 @@ def _is_array(value: Value) -> bool:
     return isinstance(value, np.ndarray)
 
 
-def _leaves(result: e.Expr) -> Iterator[e.Expr]:
+def _leaves(result: e.Expr, tuples: Mapping[e.Expr, e.Expr]) -> Iterator[e.Expr]:
     """The parts of a result."""
-    if isinstance(result, e.Tuple):
-        for part in result.fields:
-            yield from _leaves(part)
+    value = tuples.get(result, result)
+    if isinstance(value, e.Tuple):
+        for part in value.fields:
+            yield from _leaves(part, tuples)
+    elif value is not result:
+        yield from _leaves(value, tuples)
     else:
         yield result

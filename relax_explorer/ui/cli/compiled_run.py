@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -25,7 +24,7 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.opening import build_at, stage_of
 
-_MOST_RUNS = 20
+_MOST_RUNS = 50
 
 
 def recording_with_values(text: str) -> Container | None:
@@ -38,47 +37,53 @@ def recording_with_values(text: str) -> Container | None:
 
 
 def compare_compiled(container: Container, text: str, func: str | None, tolerance: Tolerance) -> Comparison:
-    """Run what the compiled program ran, on the same values, and compare. Of another stage than the last, the results count alone."""
+    """Run what the compiled program ran, on the same values, and compare. Of another stage than the last, the results count alone.
+
+    A cache that a run takes is the one that an earlier run has returned here.
+    """
     path, name = address(text)
     build = build_at(path)
     last = build.stages[-1]
     stage = last if name is None else stage_of(build, name)
-    runs = list(compiled_runs(container, last.module))
-    chosen = _chosen(runs, func, path)
+    runs = list(compiled_runs(container, last.module))[:_MOST_RUNS]
+    known = dict.fromkeys([run.name for run in runs])
+    if func is not None and func not in known:
+        raise click.UsageError(
+            f"no run of {func} is recorded in {path}; there are {', '.join(known) or 'none'}"
+        )
+    returned: list[Value] = []
     verdicts = []
-    for number, run in enumerate(chosen[:_MOST_RUNS], 1):
+    for number, run in enumerate(runs, 1):
+        arguments = run.completed(returned)
+        if arguments is None:
+            output.say(
+                f"run {number}, {run.name}, is left out: no call tells {', '.join(run.unknown)}", err=True
+            )
+            continue
         values = run.values if stage is last else _results(run)
-        verdict = interruptible(partial(_beside, stage, run, values, tolerance))
-        label = f"run {number}, {run.calls} calls, {run.seconds * 1000:.1f} ms there"
-        verdicts.append(replace(verdict, sample=label))
-    return Comparison(f"the compiled run in {path}", build.title(stage), chosen[0].function, tuple(verdicts))
+        verdict, result = interruptible(partial(_beside, stage, run, arguments, values, tolerance))
+        returned.append(result)
+        if func not in (None, run.name):
+            continue
+        if verdict.equal and not verdict.results and not verdict.pairs:
+            output.say(f"run {number}, {run.name}, has no value to compare", err=True)
+        else:
+            label = f"run {number}, {run.name}, {run.calls} calls, {run.seconds * 1000:.1f} ms there"
+            verdicts.append(replace(verdict, sample=label))
+    if not verdicts:
+        raise click.UsageError(f"the calls in {path} are no run of a function whose arguments are known")
+    names = ", ".join(known) if func is None else func
+    return Comparison(f"the compiled run in {path}", build.title(stage), names, tuple(verdicts))
 
 
 def _beside(
-    stage: Stage, run: CompiledRun, values: Mapping[str, Value], tolerance: Tolerance, interrupt: Interrupt
-) -> Verdict:
-    given = SampleRun(run.function, Arguments(run.arguments))
-    return beside(stage, given, values, tolerance, directories.kernel_cache(), interrupt)
+    stage: Stage, run: CompiledRun, arguments: tuple[Value, ...], values: Mapping[str, Value], tolerance: Tolerance, interrupt: Interrupt
+) -> tuple[Verdict, Value]:  # fmt: skip
+    """The verdict on one run, and what it returned."""
+    given = SampleRun(run.name, Arguments(arguments))
+    here = given.recorded(stage.module, directories.kernel_cache(), interrupt)
+    return beside(here, values, tolerance, lambda found: None), here.returned
 
 
 def _results(run: CompiledRun) -> dict[str, Value]:
     return {name: value for name, value in run.values.items() if name.startswith("out")}
-
-
-def _chosen(runs: Sequence[CompiledRun], func: str | None, path: str) -> list[CompiledRun]:
-    """The runs of one function whose arguments are known. Remarks name the others."""
-    known = [run for run in runs if not run.unknown]
-    counts = Counter(run.function for run in known)
-    name = func or next(iter(counts), "")
-    chosen = [run for run in known if run.function == name]
-    for run in {run.function: run for run in runs if run.unknown}.values():
-        output.say(f"{run.function} is left out: no call tells {', '.join(run.unknown[:5])}", err=True)
-    others = [f"{other} ({output.counted(count, 'run')})" for other, count in counts.items() if other != name]
-    if others:
-        output.say(f"also recorded: {', '.join(others)}; --func chooses", err=True)
-    if not chosen:
-        text = f"the calls in {path} are no run of {name or 'a function of its last stage'}"
-        raise click.UsageError(f"{text}, of which all arguments are known")
-    if len(chosen) > _MOST_RUNS:
-        output.say(f"the first {_MOST_RUNS} of {len(chosen)} runs are compared", err=True)
-    return chosen
