@@ -161,9 +161,23 @@ def test_the_pass_that_ran_is_named(tmp_path: Path) -> None:
     made.line(recorder.BEGIN, **{"pass": "FuseOps", "depth": 1})
     made.journal.close()
     build = open_build(tmp_path / "run.rxs.journal")
-    assert build.remarks == ("recording ended early, while FuseOps ran: it has 1 passes",)
+    assert build.remarks == ("recording ended early, while FuseOps ran: it has 1 pass",)
     done = rxe_cli("who", str(tmp_path / "run.rxs.journal"), "y")
     assert "while FuseOps ran" in done.stderr
+
+
+def test_a_frame_with_a_wrong_checksum_ends_what_is_read(tmp_path: Path) -> None:
+    """A flipped bit in a name makes no other pass of it."""
+    path = recordings.journal(tmp_path / "run.rxs")
+    data = path.read_bytes()
+    path.write_bytes(
+        data.replace(b'"pass": "Second", "depth": 1, "inside"', b'"pass": "Sacond", "depth": 1, "inside"')
+    )
+    assert path.read_bytes() != data
+    build = open_build(path)
+    assert [str(stage) for stage in build.stages] == ["0 input", "1 First"]
+    assert build.remarks[0] == "recording ended early, while Second ran: it has 2 passes"
+    assert "torn or damaged" in build.remarks[1]
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -151,7 +151,7 @@ def remarks_on(container: Container) -> Iterator[str]:
                 if isinstance(running, list) and running
                 else ""
             )
-            yield f"recording ended early{during}: it has {passes} passes"
+            yield f"recording ended early{during}: it has {passes} pass{'es' * (passes != 1)}"
         if told.process.get("failure"):
             yield f"recording ended: {str(told.process['failure'])[:300]}"
         yield from _failures(told)
