@@ -129,6 +129,28 @@ def test_every_way_to_run_a_pass_is_recorded(name: str, tmp_path: Path) -> None:
     assert sorted(item.name for item in tmp_path.iterdir()) == ["build.py", "build.rxs"]
 
 
+def test_a_context_inside_of_a_pass_is_recorded(tmp_path: Path) -> None:
+    script = (
+        SMALL
+        + """
+@tvm.transform.module_pass(opt_level=0, name="Outer")
+def outer(mod, ctx):
+    with tvm.transform.PassContext(opt_level=1):
+        return tvm.relax.transform.LegalizeOps()(mod)
+outer(module)
+"""
+    )
+    done = recorded(tmp_path, script)
+    assert done.returncode == 0, done.stderr
+    build = open_build(tmp_path / "build.rxs")
+    assert [stage.made_by for stage in build.every] == ["input", "LegalizeOps", "Outer"]
+    assert [stage.recorded.inside for stage in build.every if stage.recorded is not None] == [
+        (),
+        ("Outer",),
+        (),
+    ]
+
+
 def test_processes_are_joined(tmp_path: Path) -> None:
     script = (
         SMALL + "tvm.relax.transform.LegalizeOps()(module)\n" + SCRIPTS["a child"] + "\n" + SCRIPTS["a fork"]
