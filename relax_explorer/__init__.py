@@ -31,6 +31,7 @@ _HOMES = {
     "compare": "core.session.compare",
     "bisect": "core.session.bisect",
     "validate": "core.session.validate",
+    "record": "recorder",
     "Session": "core.session.session",
     "open_session": "core.session.build_files",
     "Failure": "core.diagnostics",

@@ -317,6 +317,7 @@ COMPARE = Command(
         "relax-explorer compare before.py after.py --shape n=3",
         "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
         "relax-explorer compare before.py after.py --step",
+        "relax-explorer compare build.rxs",
     ),
 )
 
@@ -394,6 +395,39 @@ VALIDATE = Command(
         JSON,
     ),
     ("relax-explorer validate model.py -p default", "relax-explorer validate dumps --samples 5 --workers 4"),
+)
+
+RECORD = Command(
+    "record",
+    "Run a build that uses TVM, and record each of its passes. The exit status is that of the build.",
+    Handler("recorded_child", "record"),
+    (
+        Argument(
+            "command", "after --: the command that builds", "code", required=False, metavar="[-- CMD...]"
+        ),
+        target("the file to write (default: build.rxs for build.py)", "FILE.rxs"),
+        Argument("--include", "record only passes with such names; may be repeated", "many", metavar="GLOB"),
+        Argument("--exclude", "leave out passes with such names; may be repeated", "many", metavar="GLOB"),
+        flag("--no-host", "stop at MakePackedAPI: leave out how the code of the host is lowered"),
+        Argument(
+            "--values",
+            "record what the compiled program computes, too: each call of the virtual machine, or those with such names",
+            "optional",
+            metavar="[NAMES]",
+        ),
+        Argument("--max-stages", "stop after so many passes (0: never)", "int", 0, metavar="N"),
+        Argument(
+            "--json-status",
+            "write the exit status and what was recorded to this file",
+            "target",
+            metavar="FILE",
+        ),
+    ),
+    (
+        "relax-explorer record -- python build.py",
+        "relax-explorer record -o llama.rxs --no-host -- python -m mlc_llm compile llama",
+        "relax-explorer record --values -- python build_and_run.py",
+    ),
 )
 
 # -- shape commands --------------------------------------------------------------------------------------------------

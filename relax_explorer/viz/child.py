@@ -266,3 +266,23 @@ def _write(pipe: IO[bytes], data: bytes) -> None:
     with contextlib.suppress(OSError, ValueError):
         pipe.write(data)
         pipe.close()
+
+
+# -- a command of the user ---------------------------------------------------------------------------------------------
+
+
+def run_through(command: Sequence[str], more: Mapping[str, str]) -> int:
+    """Run a command on the standard streams of this process, with more variables in its environment.
+
+    Returns its exit status, negative for the signal that ended it. Keys that interrupt are left to it, and a request to end is handed on.
+    Raises OSError when it can't be started.
+    """
+    child = subprocess.Popen(command, env={**os.environ, **more})  # noqa: TID251  # passed on
+    old = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda number, frame: child.terminate())
+        return child.wait()
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

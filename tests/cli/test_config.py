@@ -196,6 +196,7 @@ def test_options_that_write_or_read_files_say_so() -> None:
 KINDS = {
     "address",
     "text",
+    "optional",
     "int",
     "float",
     "flag",

@@ -102,7 +102,7 @@ def test_no_settings_file_and_no_variable_names_code(tmp_path: Path, monkeypatch
     invoke(tmp_path, "no.such")
     assert not marker.exists()
     assert {item.name for item in COMMANDS for a in item.arguments if a.is_code} == {
-        "tui", "play", "run", "debug", "compare", "bisect", "validate", "reduce", "shapes", "relations",
+        "tui", "play", "run", "debug", "compare", "bisect", "validate", "reduce", "shapes", "relations", "record",
     }  # fmt: skip
 
 

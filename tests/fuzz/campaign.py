@@ -26,6 +26,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.syntax.executable import read_executable
 from relax_explorer.ui.tui import key_recording
+from tests.fuzz.build_recordings import BuildRecordings
 from tests.fuzz.call_files import CallFiles
 from tests.fuzz.doors import Doors
 from tests.fuzz.json_mutations import JsonMutator, documents
@@ -109,6 +110,11 @@ def doors(seed: int, _: Path) -> Trial:
     return lambda number: made.trial()
 
 
+def builds(seed: int, folder: Path) -> Trial:
+    files = BuildRecordings(seed, folder)
+    return lambda number: files.trial()
+
+
 def meanings(seed: int, _: Path) -> Trial:
     """Random programs, among them some in which many names share memory: every pass, and some orders of two, keep the results."""
     register()
@@ -160,7 +166,7 @@ def _waited() -> float:
 
 FUZZERS: dict[str, Callable[[int, Path], Trial]] = {
     "texts": texts, "json": json_texts, "executables": executables, "recordings": recordings, "weights": weights, "calls": calls, "doors": doors,
-    "meanings": meanings, "events": events,
+    "builds": builds, "meanings": meanings, "events": events,
 }  # fmt: skip
 BY_TEXT: dict[str, Callable[[str], Finding | None]] = {
     "texts": lambda text: trial(text, long=True).finding,

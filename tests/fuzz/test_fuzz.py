@@ -10,6 +10,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.session.compiled import linked
 from relax_explorer.core.syntax.executable import read_executable
+from tests.fuzz.build_recordings import BuildRecordings
 from tests.fuzz.call_files import CallFiles
 from tests.fuzz.doors import Doors
 from tests.fuzz.json_mutations import JsonMutator, documents
@@ -39,6 +40,13 @@ def test_damaged_files_of_weights_are_read_or_refused(kind: str, tmp_path: Path)
     files = WeightFiles(0, tmp_path)
     for _ in range(RUNS // 4):
         finding = files.trial(kind)
+        assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
+
+
+def test_damaged_recordings_of_builds_open_or_are_refused(tmp_path: Path) -> None:
+    files = BuildRecordings(0, tmp_path)
+    for _ in range(RUNS // 4):
+        finding = files.trial()
         assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
 
 

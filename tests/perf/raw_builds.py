@@ -1,4 +1,4 @@
-"""Benchmarks of raw builds, which TVM makes first: reading all stages beside one parse of each different text, and searching long logs."""
+"""Benchmarks of raw builds, which TVM makes first: recording, reading all stages beside one parse of each different text, searching long logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_explorer.core.session.bisect import bisect
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.syntax.parser import parse
-from tests.perf.benchmark import Benchmark, Work
+from tests.perf.benchmark import Benchmark, Seconds, Work
 from tests.perf.scratch import empty_folder
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,57 @@ def _long_log(is_empty: bool) -> tuple[str, Work]:
     return "", work
 
 
+_BUILD = """
+import contextlib, sys, time
+import tvm
+from relax_explorer.recorder import record
+from tests.builds import models
+module = models.decoder(int(sys.argv[1]))[0]
+began = time.process_time()
+with record(sys.argv[2]) if sys.argv[2:] else contextlib.nullcontext():
+    with tvm.target.Target("llvm"), tvm.transform.PassContext(opt_level=3):
+        tvm.compile(module, target="llvm")
+print(time.process_time() - began)
+"""
+
+
+def _build(layers: int, *target: str) -> Seconds:
+    """The seconds of processor time that TVM takes for a model in a process of its own, recorded or not."""
+    command = [sys.executable, "-c", _BUILD, str(layers), *target]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return Seconds(done.stdout)
+
+
+def _recorded(layers: int) -> tuple[str, Work]:
+    """A build with the recorder in it."""
+    folder = empty_folder()
+
+    def work() -> Seconds:
+        (folder / "run.rxs").unlink(missing_ok=True)
+        return _build(layers, str(folder / "run.rxs"))
+
+    return "", work
+
+
+def _opened() -> tuple[str, Work]:
+    """From a recording of twelve layers to its first stage."""
+    path = empty_folder() / "run.rxs"
+    _build(12, str(path))
+    return "", lambda: RecordedSession(open_build(path), profile="tvm")
+
+
 RAW_BUILDS = [
+    *[
+        Benchmark(
+            f"record-{layers}-layers",
+            partial(_recorded, layers),
+            repeat=3,
+            hand=partial(partial, _build, layers),
+            most=2.5,
+        )
+        for layers in (1, 12)
+    ],
+    Benchmark("first-stage-recording", _opened, repeat=3, limit=0.6),
     *[
         Benchmark(f"index-{name}", partial(_indexed, form), hand=partial(_parsed, form), most=1.5, limit=2.0)
         for name, form in (("folder", "dumpir"), ("log", "print_after_all.log"))

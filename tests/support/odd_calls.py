@@ -584,6 +584,13 @@ CALLS = tuple(
 0 bisect {plain} -p default -- true
 2 bisect {plain} -p LegalizeOps{nobody=1}
 2 bisect {kernel_only} -p default
+2 record
+2 record --no-host --values
+2 record -- no_such_program
+2 record -- {plain}
+2 record -o {folder} -- no_such_program
+2 record -o - -- no_such_program
+2 record --max-stages many -- no_such_program
 2 validate {plain}
 0 validate {plain} -p default
 0 validate {sized} -p default --samples 1 --format json

@@ -223,3 +223,16 @@ OLD_SPELLING = Code(
     "Write it as later texts do; the message says how.",
     '@T.prim_func\ndef f(X: T.Buffer[(4,), "float32"]):\n    with T.block([4], "c") as [i]:\n        X[i] = 0.0\n',
 )
+BAD_RECORDING = Code(
+    "RX0035",
+    "not a whole recording",
+    "The file is cut off, or damaged, or holds what no recording holds: entries outside of it, or twice, or content that does not have the "
+    "SHA-256 of its name.",
+    "Record the build again, or open the journal beside it, which ends in .journal: it has all that was recorded before the end.",
+)
+NEWER_RECORDING = Code(
+    "RX0036",
+    "a recording of another version",
+    "Another version of the explorer wrote the recording, in a form that is not read here.",
+    "Open it with the version that wrote it, or record the build again.",
+)

@@ -15,7 +15,14 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.builds import Build, pipeline_of
-from relax_explorer.core.session.folders import address, executable_beside, nested, numbered_files, outer
+from relax_explorer.core.session.folders import (
+    address,
+    executable_beside,
+    is_container,
+    nested,
+    numbered_files,
+    outer,
+)
 from relax_explorer.core.session.stages import (
     Aside,
     BuildTexts,
@@ -51,6 +58,8 @@ def open_build(path: str | Path) -> Build:
     place, name = address(str(path))
     if os.path.isdir(place):
         build = _folder(place)
+    elif is_container(place):
+        build = _recording(place)
     else:
         build = _long(place) if is_long(place) else build_of_text(read_text(place), place)
     return build if name is None else part(build, name)
@@ -94,6 +103,16 @@ def part(build: Build, name: str) -> Build:
         )
     inner = with_lineages(chosen, path) if build.asides else Build(tuple(chosen), path)
     return dataclasses.replace(inner, outer=build.path, is_folder=True)
+
+
+def _recording(path: str) -> Build:
+    """The passes of a recording."""
+    from relax_explorer.core.session.containers import open_container  # few builds are recorded
+    from relax_explorer.core.session.recorded_builds import remarks_on, stages_of
+
+    container = open_container(path)
+    build = with_lineages(stages_of(container), path)
+    return dataclasses.replace(build, is_folder=True, remarks=tuple(remarks_on(container)))
 
 
 def _folder(path: str) -> Build:
@@ -248,7 +267,26 @@ def with_lineages(
 
     `contents` are those of texts that were looked at already, by their keys.
     """
-    contents = {} if contents is None else contents
+    found = _exact_kinds(stages) or _derived_kinds(stages, {} if contents is None else contents)
+    told = list(zip(stages, found, strict=True))
+    told = [(_cut(stage), Kind.MAIN) if kind is Kind.CUT else (stage, kind) for stage, kind in told]
+    main = tuple([stage for stage, kind in told if kind is Kind.MAIN])
+    if not main:
+        return Build(tuple(stages), path)
+    return Build(main, path, asides=tuple(_asides(told, path)))
+
+
+def _exact_kinds(stages: Sequence[Stage]) -> list[Kind]:
+    """The lineages that a recorder saw; nothing if the stages are of no recording."""
+    told = [stage.recorded for stage in stages if stage.recorded is not None]
+    if len(told) < len(stages) or not told:
+        return []
+    from relax_explorer.core.session.recorded_builds import kinds_as_recorded  # few builds are recorded
+
+    return kinds_as_recorded(stages, told)
+
+
+def _derived_kinds(stages: Sequence[Stage], contents: dict[object, Contents]) -> list[Kind]:
     noted = []
     for stage in stages:
         text = stage.origin
@@ -256,12 +294,7 @@ def with_lineages(
         if key not in contents:
             contents[key] = Contents(stage.text)
         noted.append(Recorded(stage.made_by, contents[key], key))
-    told = list(zip(stages, kinds(noted), strict=True))
-    told = [(_cut(stage), Kind.MAIN) if kind is Kind.CUT else (stage, kind) for stage, kind in told]
-    main = tuple([stage for stage, kind in told if kind is Kind.MAIN])
-    if not main:
-        return Build(tuple(stages), path)
-    return Build(main, path, asides=tuple(_asides(told, path)))
+    return kinds(noted)
 
 
 def _cut(stage: Stage) -> Stage:

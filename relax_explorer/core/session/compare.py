@@ -17,6 +17,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.builds import as_stage
+from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta
 from relax_explorer.core.session.judging import Judge, Ran, Traced, ran_of, weigh
@@ -50,6 +51,7 @@ __all__ = [
     "Trial",
     "Verdict",
     "against",
+    "beside",
     "compare",
     "judged",
     "links_between",
@@ -289,13 +291,24 @@ def against(
     name = function or stage.entry
     given = sample_run(stage, name, sample)
     run = given.recorded(stage.module, cache, interrupt)
+    judge = Judge(cache, interrupt, Shadows(cache, interrupt))
+    ran = ran_of(given, stage.module, run)
+    verdict = beside(run, values, tolerance, lambda found: _beside(judge, ran, values, found), given.program)
+    return Comparison("recorded values", str(stage), name, (replace(verdict, sample=str(sample)),))
+
+
+def beside(
+    run: Recording, values: Mapping[str, Value], tolerance: Tolerance, judged: Callable[[Sequence[tuple[str, Delta]]], Judgement | None],
+    program: CallProgram | None = None,
+) -> Verdict:  # fmt: skip
+    """The verdict on a run beside recorded values. `judged` tells whether rounding explains results that are out of the bound."""
     last = {item.name: item for item in run.productions if item.name in values}
     pairs = []
     for item in run.productions:
         if last.get(item.name) is item:
             apart = delta(_as(values[item.name], item.value), item.value, tolerance)
             pairs.append((item, Pairing(Side("", item.name, "recorded"), side_of(item), apart, "name")))
-    results = [] if run.failure is not None else run.last_results(given.program)
+    results = [] if run.failure is not None else run.last_results(program)
     found = [
         (f"out{n}", delta(_as(values[f"out{n}"], value), value, tolerance))
         for n, value in enumerate(results)
@@ -311,12 +324,10 @@ def against(
     first = next((pair for _, pair in pairs if not pair.equal), None)
     judgement = None
     if wrong and first is None and run.failure is None and not tolerance.is_given:
-        judge = Judge(cache, interrupt, Shadows(cache, interrupt))
-        judgement = _beside(judge, ran_of(given, stage.module, run), values, found)
+        judgement = judged(found)
         reason = reason if judgement is None or judgement.is_fault else ""
     stopped = "" if run.failure is None else run.failure.message
     listed = tuple([pair for _, pair in pairs])
-    verdict = Verdict(
-        str(sample), reason, tuple(found), ("", stopped), first, (), listed, run.unkept, judgement=judgement
+    return Verdict(
+        "", reason, tuple(found), ("", stopped), first, (), listed, run.unkept, judgement=judgement
     )
-    return Comparison("recorded values", str(stage), name, (verdict,))

@@ -1,4 +1,4 @@
-"""Folders of numbered stages, those inside them, the executable beside them, and addresses of stages, `PATH@STAGE`."""
+"""Folders of numbered stages, those inside them, the executable beside them, recordings, and addresses of stages, `PATH@STAGE`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from relax_explorer.core.syntax.beginnings import is_executable
+from relax_explorer.core.syntax.beginnings import is_executable, is_recording
 
 _FILE = re.compile(r"([0-9]{1,9})[_.-]?(.*)\.py", re.DOTALL)
 
@@ -54,6 +54,22 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
+
+
+RECORDED = ".rxs"
+"""The ending of the names of recorded builds."""
+
+
+def is_container(path: str) -> bool:
+    """True for a file that is a recorded build by its first bytes, or by its name."""
+    try:
+        with Path(path).open("rb") as file:
+            return is_recording(file.read(_BEGINNING)) or path.endswith(RECORDED)
+    except (OSError, ValueError):
+        return False
+
+
+_BEGINNING = 64  # bytes that tell a recording
 
 
 # -- addresses -------------------------------------------------------------------------------------------------------

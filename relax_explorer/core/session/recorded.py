@@ -109,6 +109,12 @@ class RecordedSession(Session):
         return self._beside[stage.number]
 
     def _read(self, stage: Stage, before: Snapshot | None) -> Snapshot:
+        found = self._snapshot(stage, before)
+        if stage.recorded is not None:
+            found.seconds, found.run_by = stage.recorded.seconds, stage.recorded.run_by
+        return found
+
+    def _snapshot(self, stage: Stage, before: Snapshot | None) -> Snapshot:
         number = 0 if before is None else before.number + 1
         try:
             given = stage.module

@@ -115,6 +115,7 @@ class Recording:
     call: int = 0
     ends: tuple[Value, ...] = ()
     ends_at: tuple[int, ...] = ()  # the places of `ends` in the result
+    returned: Value = None  # the result with its caches, of one call
 
     def last_results(self, program: CallProgram | None) -> list[Value]:
         """The results of the last call, without caches: those that a file of right results holds as out0, out1, …"""
@@ -124,7 +125,8 @@ class Recording:
         """Keep the result and the output of a machine that ended."""
         self.output, self.inputs = tuple(machine.output), content(self.inputs)
         if make.program is None:
-            self.result = content(to_python(machine.result))
+            self.returned = to_python(machine.result)
+            self.result = content(self.returned)
             self.labels = tuple([f"out{n}" for n, _ in enumerate(leaves_of(self.result))])
             return
         found = make.results(machine)

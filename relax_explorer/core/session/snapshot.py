@@ -28,6 +28,7 @@ class Snapshot(Shown):
     seconds: float = 0.0
     text: str = ""  # of a recorded stage that can't be read; its module is empty
     recorded_as: int | None = None  # the number that the build gave to a recorded stage
+    run_by: str = ""  # what ran the pass of a recorded stage
     as_read: IRModule | None = None  # what a recorded stage was read as, before it was normalized
 
     def __repr__(self) -> str:

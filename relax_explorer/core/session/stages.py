@@ -165,7 +165,12 @@ def _ends_early(stages: Sequence[Recorded], number: int, last: int) -> bool:
 def _is_manager(stages: Sequence[Recorded], number: int, last: int) -> bool:
     """True if a pass manager made a stage: it holds what its last pass left."""
     name = stages[number].made_by
-    return last >= 0 and _MANAGER.fullmatch(name) is not None and stages[number].key == stages[last].key
+    return last >= 0 and is_manager(name) and stages[number].key == stages[last].key
+
+
+def is_manager(name: str) -> bool:
+    """True for the name of a pass manager."""
+    return _MANAGER.fullmatch(name) is not None
 
 
 def _returns(stages: Sequence[Recorded], number: int, before: Contents, least: float) -> bool:
@@ -331,7 +336,7 @@ class StageText:
         """The first and the last line in the file."""
         found = self.found
         if found is None:
-            return 1, self._text.count("\n") + 1
+            return 1, self.text.count("\n") + 1
         return found.first + self.above, found.last + self.above
 
     @cached_property
@@ -339,6 +344,10 @@ class StageText:
         """The module. Raises ParseError if the text is no program."""
         if self._failure is not None:
             raise self._failure
+        return self.parsed()
+
+    def parsed(self) -> IRModule:
+        """The module of the text, or that of an equal text of the build. Raises ParseError."""
         if self._known is None:
             return parse(self._source, self.file)
         first = self._known.texts[self.key]
@@ -347,7 +356,7 @@ class StageText:
     @property
     def _source(self) -> Source | str:
         found = self.found
-        return self._text if found is None else found.source(self.file, self.above)
+        return self.text if found is None else found.source(self.file, self.above)
 
     def read_in(self, dialect: str) -> IRModule:
         """The module, read in a dialect that the text does not tell. Raises ParseError."""
@@ -360,14 +369,44 @@ class StageText:
         return StageText, (self._text, self.file, self._found, self.above, self._failure)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedPass:
+    """What a recording tells of the pass that made a stage.
+
+    `lineage` is the module that it was applied to, by process and number, and `kind` what that is; a helper is made by the pass `of`.
+    `inside` are the passes around it. `place` is where the user's script ran the outermost of them.
+    """
+
+    lineage: tuple[int, int]
+    kind: Kind
+    of: str = ""
+    inside: tuple[str, ...] = ()
+    is_input: bool = False
+    is_unchanged: bool = False
+    seconds: float = 0.0
+    place: str = ""
+
+    @property
+    def run_by(self) -> str:
+        """What ran the pass: `build.py:12 › sequential`; empty if nothing is told."""
+        return " › ".join([*filter(None, [self.place]), *self.inside])
+
+
 class Stage:
-    """One stage: its number, the pass that made it, its module, and the file that holds it.
+    """One stage: its number, the pass that made it, its module, and the file that holds it. `recorded` is what a recording tells of it.
 
     It is sent to other processes as text, and parsed there when it is needed.
     """
 
-    def __init__(self, number: int, made_by: str, module: IRModule | StageText | str, file: str = "") -> None:
-        self.number, self.made_by, self.file = number, made_by, file
+    def __init__(
+        self,
+        number: int,
+        made_by: str,
+        module: IRModule | StageText | str,
+        file: str = "",
+        recorded: RecordedPass | None = None,
+    ) -> None:
+        self.number, self.made_by, self.file, self.recorded = number, made_by, file, recorded
         self._given = StageText(module, file or str(self)) if isinstance(module, str) else module
 
     @property

@@ -11,6 +11,19 @@ _EXECUTABLE = re.compile(
     r"(?:\ufeff?\s*)(?:@\S+?:[ \t]*\n[ \t]+(?:call|ret|[Ii]f|[Gg]oto)\b|ib\s*=\s*(?:rx|relax)\.(?:Exec)?Builder\(\))"
 )
 
+RECORDING = b"RXJ\x01"
+"""The first bytes of the journal of a recording, as `recorder.py` writes them."""
+MANIFEST = "manifest.json"
+_ARCHIVE = b"PK\x03\x04"
+_NAME = 30  # the place of the first name in an archive
+
+
+def is_recording(head: bytes) -> bool:
+    """True for the first bytes of a recorded build: of its journal, or of an archive that begins with its manifest."""
+    return head.startswith(RECORDING) or (
+        head.startswith(_ARCHIVE) and head[_NAME:].startswith(MANIFEST.encode())
+    )
+
 
 def is_tvm_json(text: str) -> bool:
     """True if a text begins as `save_json` writes modules, in the form of this year or of TVM 0.16 to 0.21."""

@@ -29,7 +29,7 @@ from relax_explorer.viz.problem import headline, render
 from relax_explorer.viz.visible import visible
 
 NOTATIONS = (CONTRACTS, RELATIONS)
-_UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
+_UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004", "RX0035", "RX0036"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import output, run
 from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
+from relax_explorer.ui.cli.compiled_run import compare_compiled, recording_with_values
 from relax_explorer.ui.cli.debug import commands_of
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
@@ -236,6 +237,9 @@ def compare(
             raise click.UsageError(_ONE_SAMPLE)
         register_files(sampling.packed)
         return _stepped(a, b, passes, replace(sampling, samples=1), allowed, script)
+    recording = recording_with_values(a) if b is None and passes is None and ref is None else None
+    if recording is not None:
+        return compared(compare_compiled(recording, a, sampling.func, allowed), all)
     if ref is None:
         return compared(_compared(a, b, passes, sampling, allowed, all), all)
     if b is not None or is_spread:

@@ -149,6 +149,8 @@ def _parameter(argument: Argument) -> click.Parameter:
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind in ("flag", "permission"):
         return click.Option(names, is_flag=True, default=argument.default, **{**own, "type": None})
+    if argument.kind == "optional":
+        return click.Option(names, is_flag=False, flag_value="*", **own)
     shown = argument.default not in (None, False) and not many
     default = () if many else argument.default
     return click.Option(names, default=default, multiple=many, show_default=shown, **own)

@@ -17,7 +17,7 @@ from relax_explorer.viz.short import short_info
 from relax_explorer.viz.visible import visible
 
 MOST = 12  # choices
-OPENED = (".py", ".txt", *HOLDS)  # endings of files to read
+OPENED = (".py", ".txt", ".rxs", *HOLDS)  # endings of files to read
 
 
 def choices(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> list[Choice]:

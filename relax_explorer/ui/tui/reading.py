@@ -52,7 +52,8 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
     """
     build = open_build(path)
     if source is None:
-        return build, f"its script applies {build.written}; :passes file runs that" if build.written else ""
+        script = f"its script applies {build.written}; :passes file runs that" if build.written else ""
+        return build, script or "; ".join(build.remarks)
     from relax_explorer.core.session.inputs import with_constants
 
     found, notes = [], []

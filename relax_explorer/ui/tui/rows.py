@@ -216,8 +216,9 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
     fn = stage.module.functions.get(selection.function)
     if binding is None or var is None or type(fn) is not e.Function:
         problems = [visible(f"{p.code} {p.message}") for p in stage.problems[:3]]
-        time = f", {stage.seconds * 1000:.0f} ms" if stage.seconds else ""  # a recorded build does not tell
-        return [visible(f"{stage.made_by}: {stage.phase}{time}"), *_function_line(fn), *problems]
+        time = f", {stage.seconds * 1000:.0f} ms" if stage.seconds else ""  # a folder of stages does not tell
+        ran = [visible(f"run by {stage.run_by}")] if stage.run_by else []
+        return [visible(f"{stage.made_by}: {stage.phase}{time}"), *ran, *_function_line(fn), *problems]
     derived = facts(fn)
     number = derived.number.get(binding)
     kind = "DataflowVar" if isinstance(var, e.DataflowVar) else "Var"

@@ -371,12 +371,16 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
 
 def first_text(path: str) -> str:
     """The text of a file, or of the first stage in a folder. Empty if it can't be read: its reader will tell why."""
-    from relax_explorer.core.session.folders import address
+    from relax_explorer.core.session.containers import open_container
+    from relax_explorer.core.session.folders import address, is_container
+    from relax_explorer.core.session.recorded_builds import stages_of
     from relax_explorer.core.syntax.load import read_text
 
     place, _ = address(path)
     found = numbered_files(Path(place)) if os.path.isdir(place) else []
     try:
+        if is_container(place):
+            return stages_of(open_container(place))[0].text
         return read_text(found[0][1] if found else place)
     except ParseError:
         return ""

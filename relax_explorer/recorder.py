@@ -1,0 +1,600 @@
+"""Records a build of TVM: the module after each pass, how passes are nested, and what the compiled program computes.
+
+This file imports nothing of this project, and TVM only where a build has it. So it can be copied beside a script:
+
+    from recorder import record
+
+    with record("run.rxs") as recording:
+        executable = tvm.compile(module, target="llvm")
+        recording.attach(relax.VirtualMachine(executable, tvm.cpu()))
+
+Each pass is appended to a journal, `run.rxs.journal`, which gets the name `run.rxs` at the end. What goes wrong here ends the
+recording with a note; it never reaches the build.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import contextlib
+import fnmatch
+import functools
+import hashlib
+import io
+import json
+import os
+import re
+import struct
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import tvm
+
+SCHEMA = 1
+MAGIC = b"RXJ\x01"
+HEAD = struct.Struct("<IIc")
+"""Before the data of a frame: its length, the crc32 of kind and data, and its kind. Texts and arrays begin with their SHA-256."""
+MANIFEST, TEXT, ARRAY, LINEAGE, BEGIN, STAGE, CALL, END = b"M", b"T", b"A", b"L", b"B", b"S", b"C", b"E"
+MOST_PROCESSES = 1_000
+_TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=]{400,}")
+"""A constant in the text of a module: a DLTensor in base64, which begins with its magic number."""
+_LOWERED = re.compile(r"R\.(?:builtin\.alloc_tensor|memory\.|vm\.)|vm\.builtin\.alloc_")
+_MOST_ARRAYS = 40_000
+_MOST_BYTES = 2 << 30  # of all recorded values
+
+Json: TypeAlias = "dict[str, Any]"
+Method: TypeAlias = "Callable[..., object]"
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+# -- journal ---------------------------------------------------------------------------------------------------------
+# Frames one behind the other. What was written before a process is killed can be read: a torn frame is the last one.
+
+
+class Journal:
+    """The file that grows while a build runs."""
+
+    def __init__(self, path: str, manifest: Json) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        self._write(MAGIC)
+        self.add(MANIFEST, _bytes(manifest))
+
+    def add(self, kind: bytes, data: bytes) -> None:
+        """Append a frame with one write, so that it is there as a whole or at the torn end."""
+        self._write(HEAD.pack(len(data), zlib.crc32(data, zlib.crc32(kind)), kind) + data)
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+
+    def close(self) -> None:
+        """Close the file; what is in it is on the disk."""
+        with contextlib.suppress(OSError):  # a full disk was told when it was written
+            os.fsync(self._file)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the file without waiting for the disk."""
+        os.close(self._file)
+
+
+def journal_name(path: str, number: int = 1) -> str:
+    """The journal of a process, the first, second, … that records into a file."""
+    return f"{path}.journal" if number == 1 else f"{path}.{number}.journal"
+
+
+def _bytes(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return text.encode("utf-8", "replace")
+
+
+# -- recording -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to record: passes by patterns of their names, `values` of calls with such names (none: no values)."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    host: bool = True
+    values: tuple[str, ...] = ()
+    most: int = 0  # stages; 0 for all
+
+    def wants(self, name: str) -> bool:
+        """True for a pass that is recorded."""
+        return (not self.include or _matches(name, self.include)) and not _matches(name, self.exclude)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, item) for item in patterns)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A module that was printed: the digest of its text, its Relax functions, and whether it allocates memory."""
+
+    key: str
+    relax: frozenset[str]
+    is_lowered: bool
+
+
+@dataclass
+class _Lineage:
+    """A module on its way through passes: its number, kind, structural hash, and what was printed of it first and last."""
+
+    number: int
+    kind: str
+    state: int
+    first: _Seen
+    last: _Seen
+
+
+@dataclass
+class _Running:
+    """A pass that runs: its lineage, the module that it has reached, and when it began."""
+
+    name: str
+    lineage: _Lineage
+    address: int
+    state: int
+    place: Json | None
+    began: float
+    spent: float
+
+
+class _Thread(threading.local):
+    """What a thread does: its running passes, the seconds that recording took, and the modules that it builds."""
+
+    def __init__(self) -> None:
+        self.running: list[_Running] = []
+        self.spent = 0.0
+        self.module: _Lineage | None = None
+        self.kernels: _Lineage | None = None
+        self.is_muted = False
+
+
+class _Guard:
+    """What goes wrong inside ends the recording, and the build goes on. Counts the seconds spent inside."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+        self._recorder.lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        recorder = self._recorder
+        if isinstance(error, Exception):
+            recorder.give_up(f"{type(error).__name__}: {error}")
+        elapsed = time.perf_counter() - self._began
+        recorder.thread.spent += elapsed
+        recorder.spent += elapsed
+        recorder.lock.release()
+        return isinstance(error, Exception)
+
+
+class Recorder:
+    """The recording of one process. Its journal begins with the first pass."""
+
+    def __init__(self, path: str, options: Options, is_alone: bool) -> None:
+        self.path, self.options, self._is_alone = os.path.abspath(path), options, is_alone
+        self.failure, self.is_over = "", False
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._in_child)
+
+    def _begin(self) -> None:
+        self.lock = threading.RLock()
+        self.thread = _Thread()
+        self.spent = 0.0
+        self.journal: Journal | None = None
+        self.has_begun = False
+        self._texts: dict[int, _Seen] = {}  # by structural hash
+        self._lineages: list[_Lineage] = []
+        self._arrays: set[str] = set()
+        self._bytes = self._passes = 0
+        self._pid = os.getpid()
+
+    def _in_child(self) -> None:
+        """A process that was forked has a journal of its own."""
+        if self.journal is not None:
+            self.journal.let_go()
+        self._is_alone = False
+        self._begin()
+
+    def give_up(self, reason: str) -> None:
+        """End the recording with a note; what was recorded so far stays."""
+        if self.is_over:
+            return
+        self.failure = reason[:300]
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # there may be no standard error
+            sys.stderr.write(f"recording ended: {self.failure}; the build goes on\n")
+        self.finish()
+
+    def finish(self) -> None:
+        """Close the journal of this process."""
+        journal, self.journal, self.is_over = self.journal, None, True
+        if journal is not None and self._pid == os.getpid():
+            with contextlib.suppress(OSError):  # the disk is full: the frames before stay
+                journal.add(END, _bytes({"spent": round(self.spent, 3), "failure": self.failure}))
+            journal.close()
+
+    def _add(self, kind: bytes, line: Json | bytes) -> None:
+        if self.journal is None:
+            self.journal, self.has_begun = self._opened(), True
+        self.journal.add(kind, line if isinstance(line, bytes) else _bytes(line))
+
+    def _opened(self) -> Journal:
+        tvm, ffi = [str(getattr(sys.modules.get(name), "__version__", "")) for name in ("tvm", "tvm_ffi")]
+        manifest: Json = {
+            "schema": SCHEMA, "pid": self._pid, "argv": list(sys.argv), "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "python": sys.version.split()[0], "executable": sys.executable, "folder": os.getcwd(),
+            "tvm": tvm, "ffi": ffi, "options": asdict(self.options),
+        }  # fmt: skip
+        for number in range(1, 2 if self._is_alone else MOST_PROCESSES + 1):
+            with contextlib.suppress(FileExistsError):
+                return Journal(journal_name(self.path, number), manifest)
+        raise FileExistsError(
+            17, "another recording writes there, or was left there", journal_name(self.path)
+        )
+
+    # -- passes ------------------------------------------------------------------------------------------------------
+
+    def before(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
+        """A pass begins on a module."""
+        began = time.perf_counter()
+        with _Guard(self):
+            if self.is_over:
+                return
+            thread, name = self.thread, str(info.name)
+            outer = thread.running[-1] if thread.running else None
+            address = _address(module)
+            lineage, state = self._lineage(module, address, outer)
+            thread.is_muted |= not self.options.host and name.endswith("MakePackedAPI")
+            if self.options.wants(name) and not thread.is_muted:
+                self._add(BEGIN, {"pass": name, "depth": len(thread.running)})
+            place = _place() if outer is None else outer.place
+            thread.running.append(_Running(name, lineage, address, state, place, began, thread.spent))
+
+    def after(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
+        """A pass has ended with a module."""
+        ended = time.perf_counter()
+        with _Guard(self):
+            thread, name = self.thread, str(info.name)
+            while thread.running and thread.running[-1].name != name:
+                thread.running.pop()  # it was left by an error that the build caught
+            if self.is_over or not thread.running:
+                return
+            ran, state = thread.running.pop(), 0
+            if self.options.wants(name) and not thread.is_muted:
+                state = _hash(module)
+                self._stage(ran, module, state, ended - ran.began - (thread.spent - ran.spent), info)
+            outer = thread.running[-1] if thread.running else None
+            if outer is not None and outer.lineage is ran.lineage:
+                outer.address, outer.state = _address(module), state
+
+    def _stage(
+        self, ran: _Running, module: tvm.IRModule, state: int, seconds: float, info: tvm.transform.PassInfo
+    ) -> None:
+        lineage, running = ran.lineage, self.thread.running
+        seen = self._seen(module, state)
+        line: Json = {
+            "pass": ran.name, "depth": len(running), "inside": [item.name for item in running], "lineage": lineage.number,
+            "text": seen.key, "unchanged": seen is lineage.last, "hash": _hex(state),
+            "seconds": round(max(seconds, 0.0), 6), "place": ran.place,
+            "options": {"opt_level": int(info.opt_level), "required": [str(item) for item in info.required]},
+        }  # fmt: skip
+        lineage.state, lineage.last = state, seen
+        self._add(STAGE, line)
+        self._passes += 1
+        if self._passes == self.options.most:
+            self.give_up(f"{self._passes} passes are recorded, as --max-stages says")
+
+    def failed(self, error: BaseException, depth: int) -> None:
+        """A pass raised an error: those that ran inside of the call at `depth` have ended."""
+        with _Guard(self):
+            running = self.thread.running
+            if len(running) <= depth:
+                return
+            ran = running[-1]
+            del running[depth:]
+            if not self.is_over:
+                text = f"{type(error).__name__}: {error}".strip().split("\n")[-1][:500]
+                line: Json = {"pass": ran.name, "depth": depth, "lineage": ran.lineage.number}
+                self._add(STAGE, {**line, "place": ran.place, "failed": text})
+
+    # -- modules -----------------------------------------------------------------------------------------------------
+
+    def _lineage(self, module: tvm.IRModule, address: int, outer: _Running | None) -> tuple[_Lineage, int]:
+        """The lineage of a module on which a pass begins, and its structural hash (0 if nobody asked for it)."""
+        if outer is not None and address == outer.address:
+            return outer.lineage, outer.state
+        state = _hash(module)
+        if outer is None:
+            known = [item for item in self._lineages if item.state == state and item.kind != "helper"]
+            return known[-1] if known else self._of_root(module, state), state
+        names = outer.lineage.last.relax
+        is_same = state == outer.state or (names and names <= _relax_functions(module))
+        return outer.lineage if is_same else self._new("helper", module, state, outer.name), state
+
+    def _of_root(self, module: tvm.IRModule, state: int) -> _Lineage:
+        """The lineage of a module on which the build itself runs a pass, if no pass made it."""
+        thread, before = self.thread, self.thread.module
+        if not (self._texts[state].relax if state in self._texts else _relax_functions(module)):
+            thread.kernels = thread.kernels or self._new("kernels", module, state, "")
+            return thread.kernels
+        thread.kernels, thread.is_muted = None, False
+        seen = self._seen(module, state)
+        if before is None or not _goes_on(before, seen):
+            thread.module = self._new("module", module, state, "")
+            return thread.module
+        before.state, before.last = state, seen
+        self._input(before, "script")
+        return before
+
+    def _new(self, kind: str, module: tvm.IRModule, state: int, of: str) -> _Lineage:
+        seen = self._seen(module, state)
+        made = _Lineage(len(self._lineages), kind, state, seen, seen)
+        self._lineages.append(made)
+        self._add(LINEAGE, {"lineage": made.number, "kind": kind, "of": of, "functions": sorted(seen.relax)})
+        if kind != "kernels" or self.thread.module is None:
+            self._input(made, "input")
+        return made
+
+    def _input(self, lineage: _Lineage, name: str) -> None:
+        """The stage of a module that no pass made."""
+        line: Json = {
+            "pass": name, "input": True, "depth": len(self.thread.running), "inside": [item.name for item in self.thread.running],
+            "lineage": lineage.number, "text": lineage.last.key, "hash": _hex(lineage.state), "place": _place(),
+        }  # fmt: skip
+        self._add(STAGE, line)
+
+    def _seen(self, module: tvm.IRModule, state: int) -> _Seen:
+        """What is known of a module. It is printed if no equal one was."""
+        if state not in self._texts:
+            text = _TENSOR.sub(self._kept, module.script(show_meta=True))
+            data = text.encode("utf-8", "backslashreplace")
+            key = hashlib.sha256(data).hexdigest()
+            self._add(TEXT, bytes.fromhex(key) + zlib.compress(data, 1))
+            self._texts[state] = _Seen(key, _relax_functions(module), _LOWERED.search(text) is not None)
+        return self._texts[state]
+
+    def _kept(self, found: re.Match[str]) -> str:
+        """A constant of a text as a reference to its array: `rxs:DIGEST:HEAD`, where HEAD is what stood before its data."""
+        raw = base64.b64decode(found[0])
+        start = 40 + 8 * struct.unpack_from("<i", raw, 24)[0]
+        digest = self._array(np.frombuffer(raw, np.uint8, offset=start))
+        return f"rxs:{digest}:{base64.b64encode(raw[:start]).decode()}" if digest else found[0]
+
+    def _array(self, array: Array) -> str:
+        """The digest of an array that is stored as .npy; empty if there are too many."""
+        file = io.BytesIO()
+        np.lib.format.write_array(file, array, allow_pickle=False)
+        digest = hashlib.sha256(file.getbuffer()).hexdigest()
+        if digest not in self._arrays:
+            self._bytes += file.tell()
+            if len(self._arrays) == _MOST_ARRAYS or self._bytes > _MOST_BYTES:
+                return ""
+            self._arrays.add(digest)
+            self._add(ARRAY, bytes.fromhex(digest) + file.getbuffer())
+        return digest
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def called(self, name: str, seconds: float, result: object, operands: Sequence[object]) -> None:
+        """The virtual machine has called a function. Results stand behind the operands where a kernel fills them."""
+        with _Guard(self):
+            if not self.is_over and _matches(name, self.options.values or ("*",)):
+                line: Json = {"name": name, "seconds": round(seconds, 6)}
+                values = [self._value(item) for item in operands]
+                self._add(CALL, {**line, "operands": values, "result": self._value(result)})
+
+    def _value(self, value: object) -> object:
+        """A value as JSON: numbers as they are, tensors by the digest of their array, everything else by its type."""
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, Sequence):  # shapes, too
+            return [self._value(item) for item in value]
+        if not isinstance(value, sys.modules["tvm"].runtime.Tensor):
+            return repr(value) if isinstance(value, float) else {"type": type(value).__name__}
+        array: Array = value.numpy()
+        plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+        return {"array": self._array(plain), "dtype": str(array.dtype)}
+
+
+def _goes_on(before: _Lineage, seen: _Seen) -> bool:
+    """True if a module that a script made is the one of a lineage, changed by hand, and does not begin another build."""
+    is_other = seen is before.first or before.last.is_lowered > seen.is_lowered
+    return not is_other and bool(before.last.relax & seen.relax)
+
+
+def _address(module: tvm.IRModule) -> int:
+    return int(module.__chandle__())
+
+
+def _hash(module: tvm.IRModule) -> int:
+    return int(sys.modules["tvm_ffi"].structural_hash(module))
+
+
+def _hex(state: int) -> str:
+    return f"{state & (1 << 64) - 1:016x}"
+
+
+def _relax_functions(module: tvm.IRModule) -> frozenset[str]:
+    found = module.functions.items()
+    return frozenset([str(name.name_hint) for name, fn in found if type(fn).__name__ == "Function"])
+
+
+def _place() -> Json | None:
+    """Where the user's code runs a pass: the innermost call that is neither TVM's nor ours."""
+    own = tuple([os.path.dirname(str(sys.modules[name].__file__)) + os.sep for name in ("tvm", "tvm_ffi")])
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename != __file__ and not code.co_filename.startswith(own):
+            return {"file": code.co_filename, "line": frame.f_lineno, "function": code.co_name}
+        frame = frame.f_back
+    return None
+
+
+# -- joining TVM -----------------------------------------------------------------------------------------------------
+# An instrument in every context. Those of the user keep theirs; a context without any, as each thread has one, gets it
+# when a pass begins.
+
+
+class Joined:
+    """The changed methods of TVM's classes, and how to put the old ones back."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        from tvm.ir import instrument, transform
+        from tvm.runtime import vm
+
+        class Instrument(instrument.PassInstrument):  # type: ignore[misc]  # TVM's classes are not read
+            """Tells the recorder of each pass."""
+
+            def run_before_pass(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
+                recorder.before(module, info)
+
+            def run_after_pass(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
+                recorder.after(module, info)
+
+        self.recorder, self.instrument = recorder, Instrument()
+        self._old: list[tuple[type, str, Method]] = []
+        self._replace(transform.PassContext, "__init__", self._context)
+        self._replace(transform.PassContext, "override_instruments", self._overriding)
+        self._replace(transform.Pass, "__call__", self._pass)
+        if recorder.options.values:
+            self._replace(vm.VirtualMachine, "__init__", self._machine)
+            self._replace(vm.VirtualMachine, "set_instrument", self._chained)
+
+    def _replace(self, owner: type, name: str, made: Callable[[Method], Method]) -> None:
+        self._old.append((owner, name, old := getattr(owner, name)))
+        setattr(owner, name, functools.wraps(old)(made(old)))
+
+    def leave(self) -> None:
+        """Put TVM's own methods back."""
+        for item in self._old:
+            setattr(*item)
+
+    def _context(self, old: Method) -> Method:
+        def __init__(context: object, *given: object, **more: object) -> None:
+            names = ("opt_level", "required_pass", "disabled_pass", "instruments", "config")
+            values: Json = {**dict(zip(names, given, strict=False)), **more}
+            values["instruments"] = [*(values.get("instruments") or ()), self.instrument]
+            old(context, **values)
+
+        return __init__
+
+    def _overriding(self, old: Method) -> Method:
+        return lambda context, instruments: old(context, [*(instruments or ()), self.instrument])
+
+    def _pass(self, old: Method) -> Method:
+        recorder = self.recorder
+
+        def __call__(of: object, module: object) -> object:
+            depth = len(recorder.thread.running)
+            if not depth:
+                with _Guard(recorder):
+                    self._join()
+            try:
+                return old(of, module)
+            except BaseException as error:
+                recorder.failed(error, depth)
+                raise
+
+        return __call__
+
+    def _join(self) -> None:
+        """Give the context of this thread the instrument, unless it has it."""
+        context = sys.modules["tvm"].transform.PassContext.current()
+        found = list(context.instruments or ())
+        if not any(self.instrument.same_as(item) for item in found):
+            context.override_instruments(found)
+
+    def _machine(self, old: Method) -> Method:
+        def __init__(machine: tvm.relax.VirtualMachine, *given: object, **more: object) -> None:
+            old(machine, *given, **more)
+            with _Guard(self.recorder):
+                machine.set_instrument(None)
+
+        return __init__
+
+    def _chained(self, old: Method) -> Method:
+        return lambda machine, instrument: old(machine, listener(self.recorder, instrument))
+
+
+def listener(recorder: Recorder, inner: Method | None) -> Method:
+    """An instrument of a virtual machine that records its calls, after one of the user."""
+    began: list[float] = []
+
+    def listen(fn: object, name: str, before: bool, result: object, *operands: object) -> object:
+        now = time.perf_counter()
+        if before:
+            began.append(now)
+        else:
+            recorder.called(str(name), now - (began.pop() if began else now), result, operands)
+        return 0 if inner is None else inner(fn, name, before, result, *operands)
+
+    return listen
+
+
+class record:
+    """Record the passes that run in a block: `with record("run.rxs") as recording: tvm.compile(…)`.
+
+    `include` and `exclude` are patterns of names of passes. Without `host`, the lowering of the host's code is left out. With
+    `values`, each virtual machine that is made in the block is recorded; `attach` records one. Nothing is raised, but what the block raises.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], include: Sequence[str] = (), exclude: Sequence[str] = (), host: bool = True,
+        values: bool = False, max_stages: int = 0,
+    ) -> None:  # fmt: skip
+        options = Options(tuple(include), tuple(exclude), host, ("*",) * values, max_stages)
+        self._recorder, self._joined = Recorder(os.fspath(path), options, True), list[Joined]()
+
+    def __enter__(self) -> record:
+        with _Guard(self._recorder):
+            self._joined.append(Joined(self._recorder))
+        return self
+
+    def attach(self, machine: tvm.relax.VirtualMachine) -> None:
+        """Record the calls that a virtual machine makes from now on."""
+        with _Guard(self._recorder):
+            machine.module["set_instrument"](listener(self._recorder, None))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for item in self._joined:
+            item.leave()
+        self._recorder.finish()
+        with _Guard(self._recorder):
+            if self._recorder.has_begun:
+                os.replace(journal_name(self._recorder.path), self._recorder.path)
+
+
+def begin(settings: str) -> None:
+    """Record this process, as the command `record` says in JSON. TVM has just been imported."""
+    given = json.loads(settings)
+    options = Options(
+        tuple(given["include"]), tuple(given["exclude"]), given["host"], tuple(given["values"]), given["most"]
+    )
+    recorder = Recorder(given["path"], options, False)
+    with _Guard(recorder):
+        Joined(recorder)
+        atexit.register(recorder.finish)
