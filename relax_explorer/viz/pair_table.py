@@ -323,11 +323,15 @@ def pair_detail(pair: Pairing) -> list[str]:
 
 
 def verdict_line(verdict: Verdict) -> str:
+    """The verdict on a sample, and where the values part."""
+    side = None if verdict.equal or verdict.first is None else verdict.first.b or verdict.first.a
+    return verdict_word(verdict) + (f"; first in {visible(side.name, 60)}" if side is not None else "")
+
+
+def verdict_word(verdict: Verdict) -> str:
     """The verdict on a sample in a few words."""
     if not verdict.equal:
-        side = verdict.first.b or verdict.first.a if verdict.first is not None else None
-        where = f"; first in {visible(side.name, 60)}" if side is not None else ""
-        return f"DIFFERENT, {verdict.reason}{where}"
+        return f"DIFFERENT, {verdict.reason}"
     if verdict.judgement is not None and verdict.ran:
         word = judgement_word(verdict.judgement, all(apart.equal for _, apart in verdict.results))
         return {"": "equal", "rounding": "equal except for rounding", "flipped": "flipped by rounding"}[word]

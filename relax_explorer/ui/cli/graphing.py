@@ -34,6 +34,7 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
 from relax_explorer.viz.solving_report import read_solving, solving_report
+from relax_explorer.viz.visible import json_document
 
 
 def between_stages(
@@ -217,7 +218,7 @@ def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> int:
 
 
 def _json(graph: Drawing) -> str:
-    return output.document("graph", graph.data())
+    return output.json_text(json_document("graph", graph.data()), 2)
 
 
 # -- reporting -------------------------------------------------------------------------------------------------------

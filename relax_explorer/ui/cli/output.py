@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
-import relax_explorer
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
 from relax_explorer.ui.process import no_colors
-from relax_explorer.viz.visible import visible, visible_json, visible_lines
+from relax_explorer.viz.visible import json_document, visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
     from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -95,7 +93,7 @@ def is_json() -> bool:
 def show(result: Result) -> int:
     """Print or write a result in the format of the command; returns its exit status."""
     if is_json():
-        write(document(result.schema, result.content) + "\n", result.file)
+        write(json_text(json_document(result.schema, result.content), 2) + "\n", result.file)
     elif result.file.name is not None:
         write("\n".join([*result.lines, ""]), result.file)
     else:
@@ -237,32 +235,9 @@ def of_passes(session: Session) -> list[Diagnostic]:
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
 
 
-Plain: TypeAlias = "float | str | list[Plain] | dict[str, Plain] | None"
-"""Data for JSON."""
-
-
-def plain(value: object) -> Plain:
-    """Convert a value to JSON data: NaN and infinities as strings, arrays as lists."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
-
-
-def document(schema: str, content: Mapping[str, Any]) -> str:
-    """A JSON document with tool, version and schema."""
-    head = {"tool": "relax-explorer", "version": relax_explorer.__version__, "schema": f"rxe.{schema}/1"}
-    return json_text({**head, **content}, 2)
-
-
 def json_text(value: object, indent: int | None = None) -> str:
     """Data as JSON. If standard output takes only ASCII, other characters are escapes: the same data when read back."""
-    text = visible_json(plain(value), indent)
+    text = visible_json(value, indent)
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) if streams.is_ascii() else text
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App, SuspendNotSupported
 
-from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -46,7 +45,7 @@ from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.terminal_picture import ANSWERED, ASK, NoPicture, shown_picture, speech
-from relax_explorer.viz.visible import visible, visible_json
+from relax_explorer.viz.visible import json_document, visible, visible_json
 
 if TYPE_CHECKING:
     from relax_explorer.viz.drawing import Drawing
@@ -512,8 +511,7 @@ def _graph_page(title: str, svg: str) -> str:
 
 
 def _document(schema: str, content: dict[str, object]) -> str:
-    head = {"tool": "relax-explorer", "version": __version__, "schema": f"rxe.{schema}/1"}
-    return visible_json({**head, **content}, 2) + "\n"
+    return visible_json(json_document(schema, content), 2) + "\n"
 
 
 def _stage_data(session: Session, stage: Snapshot) -> dict[str, object]:
