@@ -392,7 +392,11 @@ async def test_steps_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert "Broadcast waits" in page
 
 
-@pytest.mark.parametrize("path", [WAITING, str(Path(WAITING).with_name("layer.relay")), FLATTEN])
+@pytest.mark.parametrize(
+    "path",
+    [WAITING, str(Path(WAITING).with_name("layer.relay")), FLATTEN],
+    ids=lambda path: Path(path).name,
+)
 def test_the_report_has_every_step_and_table(path: str, tmp_path: Path) -> None:
     solving = read_solving(path)
     assert solving is not None
