@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -44,6 +44,10 @@ class Remark(str):
 class Exact(str):
     """A text for a reader that is a program: what ASCII lacks becomes escapes, not marks that look alike."""
 
+    def __new__(cls, text: str) -> Self:
+        """The text without the line break at its end, which every line gets."""
+        return super().__new__(cls, text.removesuffix("\n"))
+
 
 class Program(Exact):
     """TVMScript."""
@@ -54,12 +58,12 @@ class Result:
     """What a command found, for every format.
 
     JSON is `data`: a mapping, or a function that makes it when it is shown. Text is `lines`, best an iterator, so that they are only made
-    when they are shown. Both go to `file`; `problems` and `remarks` go to standard error behind them.
+    when they are shown; the bytes of a picture are written as they are. Both go to `file`; `problems` and `remarks` go to standard error behind them.
     """
 
     schema: str
     data: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-    lines: Iterable[str] = ()
+    lines: Iterable[str] | bytes = ()
     status: int = OK
     problems: Sequence[Diagnostic] = ()
     remarks: Sequence[str] = ()
@@ -92,12 +96,16 @@ def is_json() -> bool:
 
 def show(result: Result) -> int:
     """Print or write a result in the format of the command; returns its exit status."""
+    lines = result.lines
     if is_json():
-        write(json_text(json_document(result.schema, result.content), 2) + "\n", result.file)
+        lines = [Exact(json_text(json_document(result.schema, result.content), 2))]
+    if isinstance(lines, bytes):
+        write(lines, result.file)
     elif result.file.name is not None:
-        write("\n".join([*result.lines, ""]), result.file)
+        write("\n".join([*lines, ""]), result.file)
     else:
-        say_lines(result.lines)
+        for line in lines:
+            _show_line(line)
     report(result.problems)
     for remark in result.remarks:
         say(remark, err=True)
@@ -108,6 +116,7 @@ def show_answer(result: Result) -> None:
     """Print one of the results of a session: its JSON is one line without a head."""
     if is_json():
         say(json_text({"schema": f"rxe.{result.schema}/1", **result.content}))
+    assert not isinstance(result.lines, bytes)  # a session shows no pictures
     say_lines(result.lines)
 
 
@@ -119,7 +128,11 @@ def say_lines(lines: Iterable[str]) -> None:
 
 def _show_line(line: str) -> None:
     if isinstance(line, Exact):
-        write(line, is_code=isinstance(line, Program))
+        # A program stays the same program: its strings get escapes, not marks that look alike.
+        text = visible_lines(
+            line.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else line
+        )
+        say_styled(code(text) if isinstance(line, Program) else text)
     elif isinstance(line, Styled):
         say_styled(line)
     else:
@@ -241,8 +254,8 @@ def json_text(value: object, indent: int | None = None) -> str:
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) if streams.is_ascii() else text
 
 
-def write(text: str | bytes, target: Target = STANDARD_OUTPUT, is_code: bool = False) -> None:
-    """Write text or bytes to a file or to standard output, where control characters are escaped and TVMScript has colours."""
+def write(text: str | bytes, target: Target) -> None:
+    """Write text or bytes to a file or to standard output, where control characters of text are escaped."""
     if target.name is not None:
         save(target, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     elif isinstance(text, bytes):
@@ -250,12 +263,7 @@ def write(text: str | bytes, target: Target = STANDARD_OUTPUT, is_code: bool = F
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()
     else:
-        shown = text.removesuffix("\n")
-        # A program stays the same program: its strings get escapes, not marks that look alike.
-        shown = visible_lines(
-            shown.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else shown
-        )
-        say_styled(code(shown) if is_code else shown)
+        _show_line(Exact(text))
 
 
 def save(target: Target, data: bytes) -> None:

@@ -129,7 +129,7 @@ def opt(
     record: bool,
     profile: str,
     time_passes: bool,
-) -> int:
+) -> Result | int:
     """Apply passes."""
     from relax_explorer.core.check.claimed_phase import recorded
     from relax_explorer.core.passes.pass_order import explain as explain_order
@@ -156,16 +156,11 @@ def opt(
             _say_time(outcome)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
-    is_shown = print_after_change and not output_
-    return output.OK if is_shown else _write(module, dialect, strict, output_ or STANDARD_OUTPUT)
-
-
-def _write(module: IRModule, dialect: str, strict: bool, target: Target) -> int:
-    """Write the text of a module, unless `strict` refuses it."""
+    if print_after_change and not output_:
+        return output.OK
     if not _may_print(module, dialect, strict):
         return output.FOUND
-    output.write(module.script(dialect), target, is_code=True)
-    return output.OK
+    return Result("opt", {}, [Program(module.script(dialect))], file=output_ or STANDARD_OUTPUT)
 
 
 def _say_time(outcome: Outcome) -> None:

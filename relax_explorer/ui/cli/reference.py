@@ -150,13 +150,12 @@ def _page(style: str) -> Iterator[str]:
     if style == "text":
         yield Exact("\n".join(_text()))
     elif style == "markdown":
-        yield Exact(phase_table.markdown().removesuffix("\n"))
+        yield Exact(phase_table.markdown())
     else:
         from relax_explorer.viz.call_structure import phase_graph
 
         graph = phase_graph()
-        text = {"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]()
-        yield Exact(text.removesuffix("\n"))
+        yield Exact({"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]())
 
 
 def _data() -> dict[str, object]:
