@@ -20,7 +20,7 @@ from relax_explorer.core.session.debug_session import Answer, Inside, Place, Wat
 from relax_explorer.viz.length_text import shape_data, shape_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
-from relax_explorer.viz.visible import fields_of, fit, visible
+from relax_explorer.viz.visible import counted, fields_of, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.compare import Pairing, Side
@@ -171,7 +171,7 @@ def stop_remarks(data: dict[str, Any]) -> Iterable[str]:
     yield from _printed(data.get("printed", ()))
     if data.get("taken_back"):
         lines = data["taken_back"]
-        yield f"| {lines} line{'s' if lines > 1 else ''} of output taken back"
+        yield f"| {counted(lines, 'line')} of output taken back"
     for point, hits in data.get("hits", ()):
         yield f"breakpoint {point.number} ({point_text(point)}), hit {hits}"
         if point.problem is not None:
@@ -211,7 +211,7 @@ def point_text(point: Breakpoint) -> str:
 
 def _breakpoint(data: dict[str, Any]) -> Iterable[str]:
     point = data["breakpoint"]
-    yield f"breakpoint {point.number}: {_described(point)}, {_times(data['hits'])} up to here"
+    yield f"breakpoint {point.number}: {_described(point)}, {counted(data['hits'], 'hit')} up to here"
 
 
 def _described(point: Breakpoint) -> str:
@@ -228,11 +228,7 @@ def _described(point: Breakpoint) -> str:
 
 def breakpoint_text(point: Breakpoint, hits: int) -> str:
     """`1: y if n > 3 (disabled), 2 hits`."""
-    return f"{point.number}: {_described(point)}, {_times(hits)}"
-
-
-def _times(hits: int) -> str:
-    return f"{hits} hit{'' if hits == 1 else 's'}"
+    return f"{point.number}: {_described(point)}, {counted(hits, 'hit')}"
 
 
 def _breakpoints(data: dict[str, Any]) -> Iterable[str]:
@@ -405,7 +401,7 @@ def _pair_place(runs: Lockstep, at: int) -> str:
 
     pair, total = runs.pair(at), len(runs.pairs)
     if pair is None:
-        pairs = f"{total} pair{'s' * (total != 1)}"
+        pairs = counted(total, "pair")
         verdict = "both stop" if runs.verdict.equal and not runs.verdict.ran else verdict_word(runs.verdict)
         return f"start, before {pairs}" if at == 0 else f"results, after {pairs}: {verdict}"
     functions = dict.fromkeys([visible(side.function, 40) for side in (pair.a, pair.b) if side is not None])

@@ -178,9 +178,9 @@ class _EngineFailed(Exception):
     """One engine gave no usable result; the text is a reason that completes 'not used: …'."""
 
 
-def dot_label(lines: Iterable[str], limit: int = LABEL_LIMIT) -> str:
+def dot_label(lines: Iterable[str]) -> str:
     """Lines of user text as a DOT label that shows them literally: without escapes, entities or HTML."""
-    text = r"\n".join(graphviz.escape(visible(line, limit)).replace("&", "&amp;") for line in lines)
+    text = r"\n".join(graphviz.escape(visible(line, LABEL_LIMIT)).replace("&", "&amp;") for line in lines)
     label: str = graphviz.nohtml(text)
     return label
 

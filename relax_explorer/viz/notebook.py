@@ -29,7 +29,7 @@ from relax_explorer.viz.report import asset, pipeline_table, row_html, safe, ste
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
 from relax_explorer.viz.value_table import value_head, value_row
-from relax_explorer.viz.visible import visible, visible_lines
+from relax_explorer.viz.visible import counted, visible, visible_lines
 
 MOST_ROWS = 200
 MOST_NODES = 200
@@ -59,7 +59,7 @@ def mime_bundle(value: object) -> dict[str, str]:
 
 def _module(module: IRModule) -> Iterator[str]:
     count = len(module.functions)
-    yield _title(module.name, f"{count} function{'s' * (count != 1)}")
+    yield _title(module.name, counted(count, "function"))
     yield from _program(Snapshot(0, "", module), "print(module.script())")
 
 

@@ -19,6 +19,7 @@ from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.source import Span
 from relax_explorer.viz.solving import Solving, Table, placed
 from relax_explorer.viz.tables import LazyLines, Row
+from relax_explorer.viz.visible import counted
 
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "never holds"}
@@ -50,9 +51,9 @@ class ContractSteps(Solving):
         """The result in one line."""
         errors = len(self.found.report.errors)
         if errors:
-            return f"refused: {errors} error{'s' * (errors != 1)}"
+            return f"refused: {counted(errors, 'error')}"
         count = len(self.found.residual)
-        return f"accepted with {count} residual check{'s' * (count != 1)}"
+        return f"accepted with {counted(count, 'residual check')}"
 
     @property
     def verdict_glyph(self) -> str:
@@ -89,7 +90,7 @@ class ContractSteps(Solving):
         """What there is before the first step."""
         functions, lets = len(self.program.functions), len(self.program.main)
         return [
-            f"{functions} function{'s' * (functions != 1)}, {lets} statement{'s' * (lets != 1)}",
+            f"{counted(functions, 'function')}, {counted(lets, 'statement')}",
             "Each contract becomes assertions. A call or a let with a type demands them of its values:",
             "those that are proved are dropped, those that are not are left to the run.",
         ]
@@ -290,7 +291,7 @@ class RelationSteps(Solving):
     def verdict(self) -> str:
         """The result in one line."""
         relations, runs = len(self.typed.solver.items), len(self.runs)
-        return f"{self.typed.status.value}: {relations} relation{'s' * (relations != 1)}, {runs} run{'s' * (runs != 1)}"
+        return f"{self.typed.status.value}: {counted(relations, 'relation')}, {counted(runs, 'run')}"
 
     @property
     def verdict_glyph(self) -> str:
@@ -328,7 +329,7 @@ class RelationSteps(Solving):
         """What there is before the first step."""
         functions = len(self.typed.program.functions)
         return [
-            f"{functions} function{'s' * (functions != 1)}, {len(self.typed.solver.items)} relations",
+            f"{counted(functions, 'function')}, {len(self.typed.solver.items)} relations",
             "Every call adds a relation to the queue.",
             "The first of the queue runs; one that waits for a type runs again once that type is known.",
         ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Kind
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.align import ModuleDiff
@@ -74,7 +74,7 @@ def aside_title(aside: Aside) -> str:
 
 def aside_line(aside: Aside) -> str:
     """The same as the line of a list, whose neighbours have numbers."""
-    stages = f"{aside.count} stage{'s' * (aside.count != 1)}"
+    stages = f"{counted(aside.count, 'stage')}"
     if aside.kind is None:
         return f"{visible(Path(aside.path).name, 60)}/ ({stages})"
     if aside.kind is Kind.MANAGER:

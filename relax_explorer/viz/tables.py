@@ -146,11 +146,6 @@ def cell(text: str, width: int, align: str = "<") -> str:
     return gap + shown if align == ">" else shown + gap
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 binding`, `2 bindings`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def apart(left: str, right: str, width: int, least: int = 1) -> str:
     """Two texts at both ends of `width` cells, with some space between them at least."""
     return f"{left}{' ' * max(least, width - columns(left) - columns(right))}{right}"

@@ -42,6 +42,11 @@ def visible(text: str, limit: int = 400) -> str:
     return head if len(head) <= limit else head[: limit - 1] + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 binding`, `2 bindings`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def visible_lines(text: str) -> str:
     """Make text of several lines safe without cutting it; its line breaks and tabs stay."""
     return "".join(

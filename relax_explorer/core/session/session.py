@@ -399,13 +399,11 @@ class Session(Shown):
 
     # -- runs -----------------------------------------------------------------------------------------------------
 
-    def debug(
-        self, function: str, args: Sequence[Any], stage: int = 0, budget: int | None = None
-    ) -> Debugger:
+    def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
         """A debugger at the start of a call of `function`, public or private, in a stage. Raises Failure if the inputs don't fit."""
         from relax_explorer.core.exec.debugger import Debugger
 
-        return Debugger(self.stages[stage].module, function, args, self.cache, private=True, budget=budget)
+        return Debugger(self.stages[stage].module, function, args, self.cache, private=True)
 
 
 def _numbers(labels: list[int]) -> str:

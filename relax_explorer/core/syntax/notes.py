@@ -155,11 +155,11 @@ class NoteReader(ABC):
         """The element type that the current token names; None if it names none."""
         return named_element(self.token) if self.kind == "name" else None
 
-    def refuse_wrong_element(self, place: Span | None = None) -> None:
+    def refuse_wrong_element(self) -> None:
         """Raise Failure if the current token is written like an element type, but is none, such as `float32x0`."""
         if self.kind == "name" and _LIKE_ELEMENT.match(self.token) and self.element() is None:
             self.fail(
-                f"`{self.token}` is no element type", place,
+                f"`{self.token}` is no element type",
                 help=f"Write float32, bool, or int8x4 for elements of 4 lanes; there are 1 to {MOST_LANES}.",
             )  # fmt: skip
 

@@ -24,10 +24,11 @@ from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
-from relax_explorer.ui.cli.output import Remark, Result, counted
+from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
 from relax_explorer.viz.solving import TABLES, Solving
+from relax_explorer.viz.visible import counted
 
 
 def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None) -> Result:

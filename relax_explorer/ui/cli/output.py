@@ -153,11 +153,6 @@ def columns(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
     ]
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 check`, `2 checks`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 

@@ -25,12 +25,12 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.other_notations import OPTIONS, ContractOptions, contracts
-from relax_explorer.ui.cli.output import Remark, Result, columns, counted
+from relax_explorer.ui.cli.output import Remark, Result, columns
 from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
-from relax_explorer.viz.visible import fields_of
+from relax_explorer.viz.visible import counted, fields_of
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 

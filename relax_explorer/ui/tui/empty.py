@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import counted, visible
 
 HOME = "0 shows samples and recent files; :open PATH opens a file or a folder"
 
@@ -20,7 +20,7 @@ def no_program(state: State, asked: str, is_busy: bool) -> list[str]:
         return ["no program is open", "", HOME]
     count = len(state.failures)
     return [
-        f"{visible(asked)} can't be shown: {count} problem{'s' * (count > 1)}",
+        f"{visible(asked)} can't be shown: {counted(count, 'problem')}",
         f"  {visible(state.failures[0].message)}",
         "",
         "Checked: that it can be read, its syntax, and that its names are defined.",
@@ -94,7 +94,7 @@ def no_problems(state: State) -> list[str]:
     """Nothing is wrong."""
     is_tvm = isinstance(state.session, RecordedSession) and state.session.profile == "tvm"
     return [
-        f"no problems in {state.stages} stage{'s' * (state.stages != 1)}",
+        f"no problems in {counted(state.stages, 'stage')}",
         "",
         "Checked: syntax, well-formedness, StructInfo, purity, contracts of passes.",
         "Wrong numbers are no problems of the text: B in Passes (1) finds their pass.",
@@ -108,4 +108,4 @@ def _others(stage: Snapshot) -> Sequence[str]:
     if not names:
         return ["The module is empty.", HOME]
     shown = ", ".join(visible(name, 30) for name in names[:5]) + (" …" if len(names) > 5 else "")
-    return [f"It has {len(names)} PrimFunc{'s' * (len(names) > 1)}: {shown}. 1 shows the code.", HOME]
+    return [f"It has {counted(len(names), 'PrimFunc')}: {shown}. 1 shows the code.", HOME]

@@ -34,8 +34,8 @@ from relax_explorer.viz.short import short_info
 from relax_explorer.viz.stage_line import aside_line, change_counts, stage_line
 from relax_explorer.viz.table_diff import CONTEXT, GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
-from relax_explorer.viz.tables import Row, cell, counted, plain
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.tables import Row, cell, plain
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.align import Trace
