@@ -28,7 +28,7 @@ from relax_explorer.viz.pygmented import code_pieces
 from relax_explorer.viz.report import asset, pipeline_table, row_html, safe, step_text, table_row
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
-from relax_explorer.viz.value_table import value_head, value_row
+from relax_explorer.viz.value_table import value_columns, value_row
 from relax_explorer.viz.visible import counted, visible, visible_lines
 
 MOST_ROWS = 200
@@ -144,7 +144,7 @@ def _run(debugger: Debugger) -> Iterator[str]:
     if debugger.done:
         held.append(("result", debugger.result))
     width = max([min(len(name), 24) for name, _ in held[-MOST_VALUES:]], default=6)
-    rows = [value_head(_WIDTH, width)]
+    rows = [value_columns(_WIDTH, width).heading]
     rows += [value_row(name, value, _WIDTH, width) for name, value in held[-MOST_VALUES:]]
     yield f'<pre class="rxe-scroll">{escape(visible_lines(chr(10).join(rows)))}</pre>'
     yield from _hidden(len(held) - MOST_VALUES, len(held), "values", "debugger.frame.values")

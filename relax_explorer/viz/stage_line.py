@@ -42,6 +42,14 @@ def change_counts(diff: ModuleDiff) -> str:
     return " ".join(parts) or "attrs"
 
 
+def history_line(label: object, mark: str, made_by: str, text: str, digits: int = 3) -> str:
+    """A stage of a history: its number in some digits, what it did as a mark, the pass, and the value or the change."""
+    return f"{label:>{digits}} {mark} {visible(made_by):<24} {text}"
+
+
+KERNEL_MARKS = {"made": "+", "removed": "-", "changed": "~"}
+
+
 # -- asides ----------------------------------------------------------------------------------------------------------
 # What stands beside the main lineage of a build, in words.
 
@@ -74,7 +82,7 @@ def aside_title(aside: Aside) -> str:
 
 def aside_line(aside: Aside) -> str:
     """The same as the line of a list, whose neighbours have numbers."""
-    stages = f"{counted(aside.count, 'stage')}"
+    stages = counted(aside.count, "stage")
     if aside.kind is None:
         return f"{visible(Path(aside.path).name, 60)}/ ({stages})"
     if aside.kind is Kind.MANAGER:

@@ -153,12 +153,23 @@ def apart(left: str, right: str, width: int, least: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, its width (0 leaves it out, None takes what a text needs), and where texts stand in it."""
+    """A column: its title, its width (0 leaves it out, None takes what a text needs), and where texts stand in it.
+
+    A text that `is_whole`, such as a number, is never cut: it pushes the next ones to the right.
+    """
 
     title: str
     width: int | None = None
     align: str = "<"
     role: str = "text"
+    is_whole: bool = False
+
+    def shown(self, text: str) -> str:
+        """A text in its place, with a blank behind it."""
+        if self.width is None:
+            return text
+        width = max(self.width, columns(text)) if self.is_whole else self.width
+        return cell(text, width, self.align) + " "
 
 
 class Columns(tuple[Column, ...]):
@@ -172,9 +183,8 @@ class Columns(tuple[Column, ...]):
         """The texts of a row with the roles of their columns, or with others in place of these. Neighbours of one role are one piece."""
         cells: list[Piece] = []
         for column, text in zip(self, texts, strict=True):
-            shown = text if column.width is None else cell(text, column.width, column.align) + " "
             if column.width != 0:
-                cells.append((roles.get(column.role, column.role), shown))
+                cells.append((roles.get(column.role, column.role), column.shown(text)))
         runs = groupby(cells, lambda piece: piece[0])
         pieces = [(role, plain(run)) for role, run in runs]
         return [*pieces[:-1], (pieces[-1][0], pieces[-1][1].rstrip())]
