@@ -16,7 +16,7 @@ from relax_explorer.core.exec.expression import NoValue, expression
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session import debug_motions as motions
-from relax_explorer.core.session.command import Command, word
+from relax_explorer.core.session.command import Command, either, word
 from relax_explorer.core.session.debug_motions import count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
 from relax_explorer.core.session.debug_session import Answer, DebugSession, Watch, execute_from, help_on
@@ -344,7 +344,7 @@ DEBUG_COMMANDS: tuple[Command[Answer], ...] = (
     Command("unwatch", "Remove watches; without numbers, all.", unwatch, NUMBERS),
     Command("print", "Show a value: y, y[0, 1], y.shape, max(abs(x - y)), n * 2.", print_, VALUE, short=("p",)),
     Command("blame", _BLAME, blame_, MAYBE_NAME),
-    Command("info", "Show breakpoints, watches, locals, dims, shapes, frames or checks.", info, TOPIC, short=("i",)),
+    Command("info", f"Show {either(tuple(TOPICS))}.", info, TOPIC, short=("i",)),
     Command("where", "Show the open calls, innermost first.", where, short=("bt", "backtrace")),
     Command("up", "Select the caller's frame.", up, TIMES),
     Command("down", "Select the called frame.", down, TIMES),
