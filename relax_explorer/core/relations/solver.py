@@ -22,10 +22,12 @@ from relax_explorer.core.relations.relay_types import (
     Hole,
     Kind,
     Part,
+    Shape,
     TensorType,
     TupleType,
     TypeConstraint,
     TypeVar,
+    dim_hole,
     holes_in,
     instantiate,
     is_dim_hole,
@@ -396,6 +398,10 @@ class Solver:
     def may_join(self, a: p.PrimExpr, b: p.PrimExpr) -> None:
         """Note that two dimensions are broadcast, of which it is not known whether they fit."""
         self.joins[a, b] = None
+
+    def new_shape(self, rank: int) -> Shape:
+        """A shape of that rank with unknown dimensions."""
+        return tuple([dim_hole() for _ in range(rank)])
 
 
 def holes_of(types: tuple[Any, ...]) -> list[Hole | p.PrimVar]:

@@ -399,11 +399,13 @@ class Session(Shown):
 
     # -- runs -----------------------------------------------------------------------------------------------------
 
-    def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
+    def debug(
+        self, function: str, args: Sequence[Any], stage: int = 0, budget: int | None = None
+    ) -> Debugger:
         """A debugger at the start of a call of `function`, public or private, in a stage. Raises Failure if the inputs don't fit."""
         from relax_explorer.core.exec.debugger import Debugger
 
-        return Debugger(self.stages[stage].module, function, args, self.cache, private=True)
+        return Debugger(self.stages[stage].module, function, args, self.cache, private=True, budget=budget)
 
 
 def _numbers(labels: list[int]) -> str:
