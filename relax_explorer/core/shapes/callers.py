@@ -27,7 +27,7 @@ class CallSite:
     place: object
     lengths: Mapping[p.PrimVar, p.PrimExpr]
     given: Given
-    known: Assumptions
+    facts: Assumptions
     is_reached: bool
 
     def value(self, var: p.PrimVar) -> p.PrimExpr | None:
@@ -91,7 +91,7 @@ class Callers:
                 against = "" if against is None else against
                 continue
             there = p.substitute(condition, values)
-            answer = site.known.prove(there)
+            answer = site.facts.prove(there)
             answers.add(answer)
             call = _in_words(site, values)
             if answer is Answer.NO:
@@ -101,7 +101,7 @@ class Callers:
                 against = call if against is None else against
                 continue
             facts.append(Fact(condition, call, site.place))
-            facts += site.known.reasons(there)
+            facts += site.facts.reasons(there)
         answer = answers.pop() if len(answers) == 1 else Answer.UNKNOWN
         return Judged(answer, tuple(facts) if against is None else (), against or "", tuple(refuting))
 

@@ -158,7 +158,7 @@ class Holding:
     def __init__(self, terms: c.Terms) -> None:
         self.terms = terms
         self.found = Analysis()
-        self.where, self.known = "main", Assumptions()
+        self.where, self.facts = "main", Assumptions()
         self.scope: dict[str, Known] = {}
         self.calls: list[Span | None] = []
         self.made: set[str] = set()  # names of values without one, which no text shows
@@ -229,7 +229,7 @@ class Holding:
             self.found.residual.append(Residual(self.where, text, origin, span))
             if isinstance(condition, p.PrimExpr):
                 for fact in (*self.axes_of(guard.condition, values), condition):
-                    self.known = self.known.plus(fact, f"asserted by {origin}", place)
+                    self.facts = self.facts.plus(fact, f"asserted by {origin}", place)
             values = self.learn(guard, values)
         return values, remains
 
@@ -270,7 +270,7 @@ class Holding:
         )
         if left.dims is not None and right.dims is not None and len(left.dims) == len(right.dims):
             pairs = [p.EQ(a, b) for a, b in zip(left.dims, right.dims, strict=True)]
-            return next((one for one in pairs if self.known.prove(one) is not Answer.YES), _TRUE)
+            return next((one for one in pairs if self.facts.prove(one) is not Answer.YES), _TRUE)
         if left.dims is not None and right.dims is not None:
             return p.EQ(p.IntImm(len(left.dims)), p.IntImm(len(right.dims)))
         return c.SameShape(left.like or left.name, right.like or right.name)
@@ -287,7 +287,7 @@ class Holding:
     def decide(self, condition: c.Condition) -> Answer:
         """Whether a condition holds."""
         if isinstance(condition, p.PrimExpr):
-            return self.known.prove(condition)
+            return self.facts.prove(condition)
         if condition.left == condition.right:
             return Answer.YES
         if (
@@ -341,8 +341,8 @@ class Holding:
             return
         reasons, failing = [], {}
         if isinstance(condition, p.PrimExpr):
-            reasons = self.known.reasons(condition)
-            failing = self.known.counterexample(condition) if answer is Answer.UNKNOWN else {}
+            reasons = self.facts.reasons(condition)
+            failing = self.facts.counterexample(condition) if answer is Answer.UNKNOWN else {}
         self.found.steps.append(
             Decided(
                 self.where, origin, guard, condition, answer, tuple(reasons), tuple(failing.items()), span
@@ -350,11 +350,11 @@ class Holding:
         )
 
     def note_contract(
-        self, name: str, kind: c.SweetType, demanded: tuple[Guard, ...], known: Environment, before: int, span: Span | None
+        self, name: str, kind: c.SweetType, demanded: tuple[Guard, ...], env: Environment, before: int, span: Span | None
     ) -> None:  # fmt: skip
         """Record a contract as assertions. It captured the size variables behind the first `before`."""
         if self.found.steps is not None:
-            captured = tuple(islice(known.sizes.items(), before, None))
+            captured = tuple(islice(env.sizes.items(), before, None))
             self.found.steps.append(Desugared(self.where, name, kind, demanded, captured, span))
 
     def note_value(self, name: str, value: Known, span: Span | None) -> None:
@@ -384,7 +384,7 @@ class Holding:
             return
         have = values[guard.name]
         if guard.solves and have.dims is not None:
-            length = self.known.known(have.dims[guard.axis])
+            length = self.facts.substitute(have.dims[guard.axis])
             place = f"In dimension {guard.axis} of argument {guard.name} to {origin}"
             self.say(f"{place}, {guard.written} = {length} has no solution.", span)
             return
@@ -418,7 +418,7 @@ class Holding:
         shape: Any = kind.shape
         if isinstance(shape, tuple):
             shape = tuple([
-                self.known.known(p.substitute(before.value(dim), mapping)) if before.is_bound(dim) else dim for dim in shape
+                self.facts.substitute(p.substitute(before.value(dim), mapping)) if before.is_bound(dim) else dim for dim in shape
             ])  # fmt: skip
         element: Any = kind.dtype
         if isinstance(element, c.DTypeName) and element.name in before.dtypes:
@@ -441,22 +441,22 @@ class Holding:
         self.found.report.say(codes.SHAPE_ERROR, text, first, labels=rest, help=codes.SHAPE_ERROR.fix)
 
 
-def declared(terms: c.Terms, name: str, kind: c.SweetType, known: Environment) -> Known:
+def declared(terms: c.Terms, name: str, kind: c.SweetType, env: Environment) -> Known:
     """A value of a declared type; lengths that the type does not tell are terms."""
     if isinstance(kind, c.Scalar):
         return Known(name, (), kind.dtype)
     if isinstance(kind, c.Sort):
         dims = (terms.dim(name, 0),) if kind.name == "Size" else None
-        owner = known.shapes.get(name, name)
-        return Known(name, dims, known.dtypes.get(name, name), owner, sort=kind.name)
+        owner = env.shapes.get(name, name)
+        return Known(name, dims, env.dtypes.get(name, name), owner, sort=kind.name)
     if not isinstance(kind, c.TensorType) or kind.is_plain:
         return Known(name, like=name)
     element = kind.dtype if isinstance(kind.dtype, DType) else name
     if isinstance(kind.dtype, c.DTypeName):
-        element = known.dtypes.get(kind.dtype.name, name)
+        element = env.dtypes.get(kind.dtype.name, name)
     if isinstance(kind.shape, tuple):
         return Known(name, tuple([terms.dim(name, n) for n in range(len(kind.shape))]), element)
-    owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
+    owner = env.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
     return Known(name, None, element, owner)
 
 
@@ -514,7 +514,7 @@ def _entails(first: Wrapper, second: Wrapper, terms: c.Terms) -> bool:
     holding = Holding(terms)
     for guard in first.before:
         if isinstance(guard.condition, p.PrimExpr):
-            holding.known = holding.known.plus(guard.condition)
+            holding.facts = holding.facts.plus(guard.condition)
     values = {
         b.name: declared(terms, a.name, a.type, first.environment) for a, b in zip(own, other, strict=True)
     }

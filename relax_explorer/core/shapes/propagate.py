@@ -79,27 +79,27 @@ class _Walk(Holding):
 
     def contract(self, name: str) -> None:
         """Record how the contract of a function becomes assertions."""
-        function, known = self.wrappers[name].function, Environment()
+        function, env = self.wrappers[name].function, Environment()
         self.where = f"@{name}"
         typed = [(q.name, q.type, q.span) for q in function.params]
         for name, kind, span in [*typed, ("out", function.ret, function.span)]:
-            before = len(known.sizes)
-            demanded = tuple(guards(name, kind, known, self.terms, span))
-            self.note_contract(name, kind, demanded, known, before, span)
+            before = len(env.sizes)
+            demanded = tuple(guards(name, kind, env, self.terms, span))
+            self.note_contract(name, kind, demanded, env, before, span)
 
     def function(self, function: c.Function) -> None:
         """Propagate through a body; the result is held against the contract."""
         if function.body is None:
             return
         wrapper = self.wrappers[function.name]
-        self.where, self.known, self.scope = f"@{function.name}", Assumptions(), {}
+        self.where, self.facts, self.scope = f"@{function.name}", Assumptions(), {}
         self.environment = wrapper.environment.copy()
         for q in function.params:
             self.scope[q.name] = declared(self.terms, q.name, q.type, wrapper.environment)
             self.note_value(q.name, self.scope[q.name], q.span)
         for guard in wrapper.before:
             if isinstance(guard.condition, p.PrimExpr):
-                self.known = self.known.plus(guard.condition, f"the contract of {guard.name}")
+                self.facts = self.facts.plus(guard.condition, f"the contract of {guard.name}")
         if isinstance(function.body.value, c.Opaque):
             for statement in function.body.statements:
                 self.statement(statement)
@@ -109,7 +109,7 @@ class _Walk(Holding):
 
     def main(self) -> None:
         """Propagate through the main program."""
-        self.where, self.known, self.scope, self.environment = "main", Assumptions(), {}, Environment()
+        self.where, self.facts, self.scope, self.environment = "main", Assumptions(), {}, Environment()
         for statement in self.program.main:
             self.statement(statement)
         self.found.values = self.scope
@@ -252,12 +252,12 @@ class _Walk(Holding):
             if new and isinstance(dim, p.PrimExpr):
                 self.environment.sizes |= {var: self.own(var) for var in new}
                 length = self.environment.value(dim) if self.calls else dim
-                self.known = self.known.plus(p.EQ(length, dims[axis]), f"asserted by {words}")
+                self.facts = self.facts.plus(p.EQ(length, dims[axis]), f"asserted by {words}")
                 dims[axis] = length
             elif isinstance(dim, p.PrimExpr) and dims[axis] in self.terms.parts:
                 length = p.substitute(self.environment.value(dim), self.lengths(self.scope))
                 is_named = self.terms.parts.keys().isdisjoint(p.free_vars(length))
-                dims[axis] = length if is_named else self.known.known(length)
+                dims[axis] = length if is_named else self.facts.substitute(length)
         return tuple(dims)
 
     def own(self, var: p.PrimVar) -> p.PrimVar:
@@ -318,12 +318,12 @@ class _Walk(Holding):
 
     def branch(self, block: c.Block, facts: Sequence[p.PrimExpr]) -> Known:
         """One of two branches, where some facts are known. What it learns and captures ends with it."""
-        outside = self.known, self.scope, self.environment
+        outside = self.facts, self.scope, self.environment
         self.scope, self.environment = dict(self.scope), self.environment.copy()
         for fact in facts:
-            self.known = self.known.plus(simplify(fact), "the condition of the branch")
+            self.facts = self.facts.plus(simplify(fact), "the condition of the branch")
         found = self._block(block)
-        self.known, self.scope, self.environment = outside
+        self.facts, self.scope, self.environment = outside
         return found
 
     def taken(self, block: c.Block) -> Known:
@@ -342,7 +342,7 @@ class _Walk(Holding):
             like = a.like if a.like and a.like == b.like and a.dims is None and b.dims is None else name
             return Known(name, None, element, like)
         dims = [
-            x if self.known.equal(x, y) is Answer.YES else self.terms.dim(name, n)
+            x if self.facts.equal(x, y) is Answer.YES else self.terms.dim(name, n)
             for n, (x, y) in enumerate(zip(a.dims, b.dims, strict=True))
         ]
         return Known(name, tuple(dims), element)
@@ -375,7 +375,7 @@ class _Walk(Holding):
             args = [values[name] for name in named]
             lengths = self.lengths(values)
             at = {
-                v.name: self.known.known(p.substitute(e, lengths))
+                v.name: self.facts.substitute(p.substitute(e, lengths))
                 for v, e in wrapper.environment.sizes.items()
             }
             if not self.calls:  # else they are those of one of the calls that a body is looked at for
@@ -516,7 +516,7 @@ class _Walk(Holding):
         dims = list(promise.dims)
         for axis, dim in enumerate(c.stated_dims(kind) or ()):
             if isinstance(dim, p.PrimExpr) and wrapper.environment.is_bound(dim):
-                dims[axis] = self.known.known(p.substitute(wrapper.environment.value(dim), mapping))
+                dims[axis] = self.facts.substitute(p.substitute(wrapper.environment.value(dim), mapping))
         return replace(promise, dims=tuple(dims), dtype=element)
 
 
