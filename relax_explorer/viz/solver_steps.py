@@ -12,9 +12,9 @@ from relax_explorer.core.relations.inference import Typed, infer_relay
 from relax_explorer.core.relations.solver import Item, Outcome, Run, Solver, Status, holes_of
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.conditions import words
+from relax_explorer.core.shapes.contract_facts import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.contract_tree import desugared_text, match_statement
-from relax_explorer.core.shapes.holding import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.source import Span
 from relax_explorer.viz.solving import Solving, Table, placed

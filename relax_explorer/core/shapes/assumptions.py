@@ -27,7 +27,7 @@ from relax_explorer.core.arith.polynomial import (
 from relax_explorer.core.arith.prove import Answer, equal, never_zero, prover_in_use
 from relax_explorer.core.arith.simplify import number, simplify
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.shapes.value_terms import said
+from relax_explorer.core.shapes.value_terms import condition_text
 
 _MOST = 24  # facts that a proof considers: the latest of those that share variables with the question
 _SEEN = 256  # facts that are looked up by a variable, the latest: a proof costs the same however long the program is
@@ -49,7 +49,7 @@ class Fact:
         return frozenset(p.free_vars(self.condition))
 
     def __str__(self) -> str:
-        return said(self.condition) + (f" ({self.why})" if self.why else "")
+        return condition_text(self.condition) + (f" ({self.why})" if self.why else "")
 
 
 class _Reduced(NamedTuple):

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
-from relax_explorer.core.shapes.value_terms import Given, rare_elements, said
+from relax_explorer.core.shapes.value_terms import OperandTerms, condition_text, rare_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class CallSite:
     caller: str
     place: object
     lengths: Mapping[p.PrimVar, p.PrimExpr]
-    given: Given
+    operands: OperandTerms
     facts: Assumptions
     is_reached: bool
 
     def value(self, var: p.PrimVar) -> p.PrimExpr | None:
         """What a variable of the callee is there."""
-        return self.lengths.get(var) or self.given(var)
+        return self.lengths.get(var) or self.operands(var)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,9 @@ class Callers:
 
 def _in_words(site: CallSite, values: Mapping[p.PrimVar, p.PrimExpr]) -> str:
     """A call, and what it gives."""
-    given = ", ".join([said(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()])
+    given = ", ".join(
+        [condition_text(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()]
+    )
     line = getattr(getattr(site.place, "span", None), "line", None)
     return f"{site.caller} calls it with {given}{f' in line {line}' if line else ''}"
 

@@ -23,11 +23,11 @@ from relax_explorer.core.shapes.value_terms import (
     INTEGER,
     NUMBER,
     both,
+    condition_text,
     element_number,
     is_no_length,
     kind_number,
     of_elements,
-    said,
     value_name,
 )
 
@@ -42,7 +42,7 @@ class Demand:
     @classmethod
     def of(cls, condition: p.PrimExpr) -> Demand:
         """The demand of a condition, in words."""
-        return cls(said(condition), condition)
+        return cls(condition_text(condition), condition)
 
 
 @dataclass

@@ -21,8 +21,8 @@ from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 from relax_explorer.core.ir.fold import exact
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.contract_tree import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import Analysis
 from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, RULES, how_to_compute
 from relax_explorer.core.source import Span
 

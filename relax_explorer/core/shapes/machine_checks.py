@@ -157,7 +157,7 @@ class MachineState:
         if len(known) == len(dims):
             self._made[var] = _Made(known, kind, dtype, place)
 
-    def told(self, value: e.Expr, facts: Assumptions) -> Assumptions:
+    def facts_with(self, value: e.Expr, facts: Assumptions) -> Assumptions:
         """What is known, with what is known of a value because the function made it so."""
         made = self._made.get(self.root(value))
         if made is None or facts.value(self.term(value, "kind")) is not None:

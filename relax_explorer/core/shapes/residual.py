@@ -361,7 +361,7 @@ class _Walk:
             state.join(binding.var, [branch.body for branch in sequences(value)])
             return facts
         if checked is not None:
-            facts = state.told(checked, facts)
+            facts = state.facts_with(checked, facts)
             for demand in state.demands(binding):
                 facts = self.add(MACHINE, self.called(checked), demand, binding, facts)
         state.bind(binding)
@@ -443,8 +443,8 @@ class _Walk:
                 for q, called, arg in zip(callee.params, names_of(callee.params), call.args, strict=True)
             ]
             matching, facts = self._matched(ARGUMENTS, rows, binding, facts)
-            given = self.names.given(callee, call)
-            site = CallSite(op.name, self.name, binding, matching.values, given, facts, self.is_reached)
+            operands = self.names.operands_at(callee, call)
+            site = CallSite(op.name, self.name, binding, matching.values, operands, facts, self.is_reached)
             self.sites.append(site)
         return facts
 

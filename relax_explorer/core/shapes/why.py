@@ -19,7 +19,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import all_dims, bindings, substitute_info
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, assuming
-from relax_explorer.core.shapes.given import LengthNames, read_conditions, scopes
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions, scopes
 from relax_explorer.core.shapes.origins import Explanation, Origins, Step, parting, paths
 from relax_explorer.core.shapes.residual import (
     ALL,
@@ -276,7 +276,7 @@ def what_if(module: IRModule, function: str, text: str) -> WhatIf:
             Diagnostic(codes.NOTATION, f"these conditions are about {' and '.join(asked)}", help=help)
         )
     ((function, conditions),) = asked.items()
-    given = names.told(conditions)
+    given = names.text_of(conditions)
     fn = module.relax_functions.get(function)
     if fn is None:
         return WhatIf(function, given, (), ())

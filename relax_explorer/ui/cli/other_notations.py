@@ -16,10 +16,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.holding import Analysis, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output

@@ -17,7 +17,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.run_log import Costs, Site, Spent, check_costs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.shapes.given import LengthNames, read_conditions
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.core.shapes.why import what_if, why
@@ -115,7 +115,7 @@ def _assumed(
         return {}, {}
     names = LengthNames(module, function)
     conditions = read_conditions(text, names)
-    return conditions, {"given": names.told(one for some in conditions.values() for one in some)}
+    return conditions, {"given": names.text_of(one for some in conditions.values() for one in some)}
 
 
 def _costs(

@@ -17,7 +17,7 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.run_log import Costs
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
-from relax_explorer.core.shapes.given import LengthNames, read_conditions
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.core.shapes.why import Why, what_if, why, why_at
 from relax_explorer.ui.tui.controls import Controls

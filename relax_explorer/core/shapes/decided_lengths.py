@@ -1,4 +1,4 @@
-"""What facts settle about the lengths of a program, calls that always fail, and what a program tells more than an earlier one."""
+"""What facts decide about the lengths of a program, calls that always fail, and what a program tells more than an earlier one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from relax_explorer.core.shapes.residual import (
     refuted_checks,
     shape_checks,
 )
-from relax_explorer.core.shapes.value_terms import is_no_length, names_of, said
+from relax_explorer.core.shapes.value_terms import condition_text, is_no_length, names_of
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.python_tree import operand_spans
 
@@ -94,15 +94,15 @@ def _place(check: ShapeCheck) -> object:
     return place.value if isinstance(place, e.VarBinding) else place
 
 
-# -- settled ---------------------------------------------------------------------------------------------------------
-# What facts settle about the lengths of a program: inference compares types, and knows no earlier check.
+# -- decided ----------------------------------------------------------------------------------------------------------
+# What facts decide about the lengths of a program: inference compares types, and knows no earlier check.
 
 
 _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 
 
-def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The problems of a normalized module, with what its facts settle.
+def decide(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The problems of a normalized module, after what its facts decide.
 
     Warnings about arguments and results go if these are proved to fit, or if a shape heap holds the lengths. Checks that facts
     refute are problems of their own, also beside errors: what inference refuses has no lengths, and so contradicts nothing.
@@ -111,14 +111,14 @@ def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic
     if any(item.code is internal.OWN_FAULT for item in items):
         return items  # a rule that fails would fail again
     if not any(item.code in _KINDS for item in items) and not has_candidates(module):
-        return [*items, *_told(module, _failing(refuted_checks(module)))]
+        return [*items, *_refuted_problems(module, _failing(refuted_checks(module)))]
     checks = shape_checks(module)
     failing = _failing(checks)
     done = _proved(module, checks, failing)
     items = [
         item for item in items if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in done
     ]
-    return [*items, *_told(module, failing), *failing_calls(module, checks)]
+    return [*items, *_refuted_problems(module, failing), *failing_calls(module, checks)]
 
 
 def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
@@ -135,7 +135,7 @@ def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
     ]
 
 
-def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnostic]:
+def _refuted_problems(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnostic]:
     """A diagnostic for each check that fails, with labels for the facts against it."""
     report = Report()
     for check in failing:
@@ -180,7 +180,7 @@ def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
                 yield Label(param, "the parameter")
     for fact in check.proof:
         if fact.place is not check.place:
-            yield Label(fact.place, f"{said(fact.condition)} is known from here")
+            yield Label(fact.place, f"{condition_text(fact.condition)} is known from here")
 
 
 def _proved(

@@ -134,7 +134,7 @@ class LengthNames:
             var.name,
         )
 
-    def told(self, conditions: Iterable[p.PrimExpr]) -> str:
+    def text_of(self, conditions: Iterable[p.PrimExpr]) -> str:
         """Conditions with the whole names of their variables, and which variables of these names they are not about."""
         wanted = list(conditions)
         variables = p.free_vars(*wanted)
