@@ -345,8 +345,8 @@ def _run(command: list[str], source: bytes, timeout: float) -> bytes:
         return finished.output
     if finished.status < 0:
         raise _EngineFailed(f"crashed with signal {-finished.status} after {time.monotonic() - start:.1f} s")
-    said = visible(" ".join(finished.errors.decode("utf-8", "replace").split()), 160)
-    raise _EngineFailed(f"exit status {finished.status}" + (f" ({said})" if said else ""))
+    errors = visible(" ".join(finished.errors.decode("utf-8", "replace").split()), 160)
+    raise _EngineFailed(f"exit status {finished.status}" + (f" ({errors})" if errors else ""))
 
 
 def _pygraphviz_command() -> Callable[[str], list[str]]:

@@ -80,8 +80,8 @@ class Solving(ABC):
         if position == 0:
             return self.beginning()
         if position == self.last:
-            said = [f"{item.code.id} {item.message}" for item in self.problems]
-            return [self.verdict, *self.ending(), *said]
+            problems = [f"{item.code.id} {item.message}" for item in self.problems]
+            return [self.verdict, *self.ending(), *problems]
         return self.details(position - 1)
 
     def table(self, name: str, position: int) -> Table:

@@ -55,10 +55,10 @@ def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
         pipeline = with_files(pipeline_of(build, passes or usual))
         session = Session(build.stages[0].module, pipeline, build.path, directories.kernel_cache())
     session.run_all()
-    said = output.of_passes(session)
-    if any(item.code is pass_codes.BAD_OPTION for item in said):
-        raise Failure(*said)
-    output.report(said)
+    found = output.of_passes(session)
+    if any(item.code is pass_codes.BAD_OPTION for item in found):
+        raise Failure(*found)
+    output.report(found)
     return session
 
 

@@ -287,13 +287,13 @@ class Choices:
     def about(self, name: str, held: Collection[Property]) -> list[str]:
         """A pass: what it does, its contract, and its verdict."""
         found = self.verdicts.get(name)
-        said = (
+        text = (
             f"not tried: {self.trouble}" if self.trouble and found is None
             else "not tried yet" if found is None
             else "would change the program" if found.changes
             else found.refusal or "would change nothing here"
         )  # fmt: skip
-        return [*about(name, held), f"{self.glyph(name)} {said}"]
+        return [*about(name, held), f"{self.glyph(name)} {text}"]
 
 
 def about(name: str, held: Collection[Property]) -> list[str]:

@@ -62,12 +62,12 @@ def show_image(app: Host, png: bytes) -> None:
     reading, writing = sys.__stdin__, sys.__stdout__
     try:
         with cast("App[int]", app).suspend():
-            said = ABSENT
+            notice = ABSENT
             if reading is not None and writing is not None:
-                said = on_terminal(reading.fileno(), writing.fileno(), png, width, height)
+                notice = on_terminal(reading.fileno(), writing.fileno(), png, width, height)
     except (SuspendNotSupported, OSError, ValueError):  # no terminal, or a closed one
-        said = ABSENT
-    app.say(said)
+        notice = ABSENT
+    app.say(notice)
 
 
 def on_terminal(reading: int, writing: int, png: bytes, width: int, height: int) -> str:
@@ -467,8 +467,8 @@ class Exports:
 
     def _write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
         """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
-        if said := self.app.permit.to_write(name):
-            self.app.say(said)
+        if refusal := self.app.permit.to_write(name):
+            self.app.say(refusal)
             return
         if not name.isprintable():
             self.app.say(f"a file name has no control characters: {visible(name, 60)}")

@@ -71,8 +71,8 @@ class StageControl:
     def open(self, path: str) -> None:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
-        if said := self.app.permit.to_open(path):
-            self.app.say(said)
+        if refusal := self.app.permit.to_open(path):
+            self.app.say(refusal)
             return
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path

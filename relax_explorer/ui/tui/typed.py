@@ -52,11 +52,11 @@ def staged(app: Controls, name: str, **values: object) -> str:
 
 
 def called(app: Controls, name: str, **values: object) -> str:
-    """The same, with the function that runs and what the user said of its inputs."""
+    """The same, with the function that runs and what the user chosen of its inputs."""
     function, stage = app.run_control.function(), app.state.stage
     fn = stage.module.relax_functions.get(function) if stage is not None else None
-    said = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
-    return staged(app, name, **{"func": function or None} | said | values)
+    chosen = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
+    return staged(app, name, **{"func": function or None} | chosen | values)
 
 
 def inputs(call: CallInputs) -> dict[str, object]:

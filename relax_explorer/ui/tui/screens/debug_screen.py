@@ -54,7 +54,7 @@ class DebugScreen(ProgramFrame):
     _inspected: tuple[str, int, str, int] | None = (
         None  # what the inspector shows at this position of the run, and its width
     )
-    _said: Sequence[str] = ()  # why there is no run
+    _reasons: Sequence[str] = ()  # why there is no run
     _drawn_width = 0  # the cells of a row of the table of values
 
     def compose_body(self) -> ComposeResult:
@@ -148,14 +148,14 @@ class DebugScreen(ProgramFrame):
     def draw_waiting(self) -> None:
         """Say why there is no run, again when what was said is no longer true."""
         state = self.explorer.state
-        if state.run is None and no_run(state, self._is_starting()) != self._said:
+        if state.run is None and no_run(state, self._is_starting()) != self._reasons:
             self._draw_nothing(state)
 
     def _is_starting(self) -> bool:
         return self.explorer.jobs.is_working("run")
 
     def _draw_nothing(self, state: State) -> None:
-        found = self._said = no_run(state, self._is_starting())
+        found = self._reasons = no_run(state, self._is_starting())
         for name in self.panes:
             self.lines(name).show([], 0)
         self.lines("debug_ir").show(text_lines(found), 0)

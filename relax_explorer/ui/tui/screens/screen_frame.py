@@ -312,14 +312,14 @@ class Frame(Moving):
         self.draw_bars()
 
     def _footer(self) -> ButtonLine:
-        said = self.explorer.jobs.notice() or self.explorer.notice
+        notice = self.explorer.jobs.notice() or self.explorer.notice
         width = self.app.size.width
         line = ButtonLine()
         if isinstance(self.focused, CommandInput):
             line.write(self._typing(self.focused, width), style="dim")
             return line
-        if said:
-            line.write(f" {fit(visible(said, 300), width - 2)}")
+        if notice:
+            line.write(f" {fit(visible(notice, 300), width - 2)}")
             return line
         own, shared = keys.hints(self.name_, self.explorer.keymap)
         right = ButtonLine()
