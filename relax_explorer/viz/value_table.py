@@ -141,9 +141,9 @@ class Readers:
     """The bindings of a function by the names of their variables."""
 
     def __init__(self, fn: e.Function) -> None:
-        held = facts(fn)
-        self._bindings, self._uses = held.bindings, held.uses
-        self._named = {var.name: (var, number) for var, number in held.defs.items()}
+        derived = facts(fn)
+        self._bindings, self._uses = derived.bindings, derived.uses
+        self._named = {var.name: (var, number) for var, number in derived.defs.items()}
         self._params = {param.name: param for param in fn.params}
 
     def cells(self, name: str) -> str:

@@ -284,7 +284,7 @@ class Choices:
             return f"{where} · ● would change"
         return f"{where} · tried {tried} of {count}" if tried else f"{where} · passes"
 
-    def about(self, name: str, held: Collection[Property]) -> list[str]:
+    def about(self, name: str, holding: Collection[Property]) -> list[str]:
         """A pass: what it does, its contract, and its verdict."""
         found = self.verdicts.get(name)
         text = (
@@ -293,13 +293,13 @@ class Choices:
             else "would change the program" if found.changes
             else found.refusal or "would change nothing here"
         )  # fmt: skip
-        return [*about(name, held), f"{self.glyph(name)} {text}"]
+        return [*about(name, holding), f"{self.glyph(name)} {text}"]
 
 
-def about(name: str, held: Collection[Property]) -> list[str]:
+def about(name: str, holding: Collection[Property]) -> list[str]:
     """A pass: what it does, its contract, its options. ✓ marks requirements that hold at the place, ✗ those that do not."""
     of = registry.get(name)
-    needs = [f"{item.name} {'✓' if item in held else '✗'}" for item in of.requires]
+    needs = [f"{item.name} {'✓' if item in holding else '✗'}" for item in of.requires]
     parts = [
         f"{word} {', '.join(items)}"
         for word, items in (

@@ -209,20 +209,20 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _warnings(self) -> list[str]:
         """What the order lacks, what to do first, and what its result lacks that the one before had."""
-        held = self.session.properties[0]
-        found = [f"{n + 1} {problem.help}: {problem.message}" for n, problem in self.plan.remarks(held)]
-        gone = self.plan.lost(self._ran, held)
+        holding = self.session.properties[0]
+        found = [f"{n + 1} {problem.help}: {problem.message}" for n, problem in self.plan.remarks(holding)]
+        gone = self.plan.lost(self._ran, holding)
         return [*found, *[f"the result lacks {item.name} ({item.meaning}), which it had" for item in gone]]
 
     def _about(self) -> list[str]:
         """The selected pass: what it does, its contract, its options; of one that could be added, what it would do."""
-        held = self.session.properties[0]
+        holding = self.session.properties[0]
         if self.choice:
-            return self.choices.about(self.choice, self.plan.before(self._behind, held))
+            return self.choices.about(self.choice, self.plan.before(self._behind, holding))
         number = self.steps.cursor
         if number >= len(self.plan.entries):
             return []
-        return about(self.plan.entries[number].step.of.name, self.plan.before(number, held))
+        return about(self.plan.entries[number].step.of.name, self.plan.before(number, holding))
 
     @property
     def command_line(self) -> str:
@@ -334,9 +334,9 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         number = self.steps.cursor
         if number >= len(self.plan.entries):
             return
-        held = self.session.properties[0]
-        lacking = self.plan.missing(number, held)
-        new = self.plan.with_missing(number, held)
+        holding = self.session.properties[0]
+        lacking = self.plan.missing(number, holding)
+        new = self.plan.with_missing(number, holding)
         more = len(new.entries) - len(self.plan.entries)
         name = self.plan.entries[number].step.of.name
         self.edits.take(new)
