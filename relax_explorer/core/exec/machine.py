@@ -113,6 +113,7 @@ class Machine:
         self.is_mutable = effects(module).mutable  # True if a run can distinguish shared memory from a copy
         self.renewed: dict[Plan, list[int]] = {}  # registers of constants that each frame copies
         self.globals = self._globals()
+        self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
         self._start(function, args, private)
 
     def _start(self, function: str, args: Sequence[Value], private: bool) -> None:
