@@ -14,7 +14,8 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, has_facts
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.viz.short import short_dims, short_dtype, short_value
+from relax_explorer.core.ir.prim_text import tuple_text
+from relax_explorer.viz.short import short_dtype, short_value
 from relax_explorer.viz.tables import Column, Columns, cell
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -96,7 +97,7 @@ def value_row(name: str, value: Value, width: int, name_width: int) -> str:
         left = cell(visible(name), name_width)
         return f"{left} {fit(visible(short_value(value, 200)), max(8, width - columns(left) - 1))}"
     assert isinstance(value, np.ndarray)  # only arrays have summaries
-    kind = f"{'≈' if found.is_sampled else ''}{short_dims(value.shape)} {short_dtype(value.dtype.name)}"
+    kind = f"{'≈' if found.is_sampled else ''}{tuple_text(value.shape)} {short_dtype(value.dtype.name)}"
     return value_columns(width, name_width).line(visible(name), kind, *_numbers(found))
 
 
@@ -202,7 +203,7 @@ def value_page(name: str, value: Value, width: int) -> list[str]:
 
 def _of_array(name: str, array: Array, width: int) -> Iterator[str]:
     size = f"{array.size} elements, {array.nbytes} bytes"
-    yield f"{visible(name)}: {short_dims(array.shape)} {short_dtype(array.dtype.name)}, {size}"
+    yield f"{visible(name)}: {tuple_text(array.shape)} {short_dtype(array.dtype.name)}, {size}"
     found = summary(array)
     if found is not None:
         yield f"min {number_text(found.least)}   max {number_text(found.greatest)}   mean {number_text(found.mean)}   std {_deviation(array)}"

@@ -6,7 +6,7 @@ Each node class has its own method `text`. This module has the shared parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from relax_explorer.core.ir.dtype import INT64, DType
@@ -94,3 +94,8 @@ PLAIN = PrimText()
 def prim_text(expr: Written) -> str:
     """One scalar expression as text."""
     return PLAIN.write(expr)
+
+
+def tuple_text(parts: Sequence[object]) -> str:
+    """Parts in parentheses, as Python writes a tuple: `(n, 64)`, `(n,)`, `()`."""
+    return f"({', '.join(map(str, parts))}{',' if len(parts) == 1 else ''})"

@@ -87,7 +87,7 @@ def _always_met(fn: e.Function) -> set[int]:
 
 
 def _place(check: ShapeCheck) -> object:
-    """The part of the callee to point at."""
+    """The part of the program to point at."""
     place = check.place
     if isinstance(place, e.Function):
         return place.body if place.body.span else place
@@ -144,7 +144,7 @@ def _refuted_problems(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterat
             code = codes.IMPOSSIBLE_CAST
             text = f"the {check.word} of {check.subject} can never succeed: {check.text} contradicts what is known"
         report.say(
-            code, text, _shown(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
+            code, text, _place(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
             spec_only=code is codes.CONTRADICTED,
         )  # fmt: skip
@@ -160,14 +160,6 @@ def _help(module: IRModule, check: ShapeCheck, code: Code) -> str:
         return code.fix
     value = f"{owner_name(module, check.function, place)}.{name}"
     return f"`relax-explorer shapes FILE --why {value}` shows where both lengths come from"
-
-
-def _shown(check: ShapeCheck) -> object:
-    """The part of the program to point at."""
-    place = check.place
-    if isinstance(place, e.Function):
-        return place.body if place.body.span else place
-    return place.value if isinstance(place, e.VarBinding) else place
 
 
 def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:

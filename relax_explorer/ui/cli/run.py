@@ -25,6 +25,7 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
+from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
@@ -195,11 +196,6 @@ def _time_lines(times: BindingTimes) -> Iterator[str]:
     yield Remark(f"{total * 1000:10.3f} ms in {len(times.rows)} bindings{tail}")
 
 
-def _operator(binding: e.Binding) -> str:
-    value = binding.value
-    return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
-
-
 def _text(row: BindingTime) -> str:
     name = row.binding.var.name if row.binding.var is not None else "_"
     value = row.binding.value
@@ -208,14 +204,14 @@ def _text(row: BindingTime) -> str:
         if type(value) is e.Call and value.args and isinstance(value.args[0], e.GlobalVar)
         else ""
     )
-    return f"{row.function}: {name} = {_operator(row.binding)}{f'({callee})' if callee else ''}"
+    return f"{row.function}: {name} = {callee_of(row.binding)}{f'({callee})' if callee else ''}"
 
 
 def _data(row: BindingTime, total: float) -> dict[str, Any]:
     return {
         "func": row.function,
         "var": row.binding.var.name if row.binding.var is not None else None,
-        "op": _operator(row.binding),
+        "op": callee_of(row.binding),
         "engine": row.engine,
         "runs": row.runs,
         "ms": round(row.seconds * 1000, 4),
