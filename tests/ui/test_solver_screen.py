@@ -17,8 +17,8 @@ from relax_explorer.ui import history
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.solving import TABLES
-from relax_explorer.viz.solving_report import read_solving, solving_report
 from relax_explorer.viz.visible import visible
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES

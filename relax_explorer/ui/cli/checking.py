@@ -75,7 +75,7 @@ def _of_stage(found: tuple[Diagnostic, ...], stage: Stage | None) -> tuple[Diagn
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:
     """The problems of a program with shape contracts, or in Relay's notation."""
-    from relax_explorer.viz.solving_report import read_solving
+    from relax_explorer.viz.solver_steps import read_solving
 
     try:
         solving = read_solving(path)

@@ -34,7 +34,7 @@ from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
-from relax_explorer.viz.solving_report import read_solving, solving_report
+from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.visible import json_document
 
 

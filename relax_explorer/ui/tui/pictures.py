@@ -428,7 +428,7 @@ class Exports:
         """Write the whole session as one page, with a run of the first stage if it runs; or all steps of a solver."""
         session, solving = self.app.state.session, self.app.state.solving
         if solving is not None:
-            from relax_explorer.viz.solving_report import solving_report
+            from relax_explorer.viz.solver_steps import solving_report
 
             name = text or f"{Path(solving.path).stem}-report.html"
             self._write(name, "writing the report", lambda: (solving_report(solving), ""))
