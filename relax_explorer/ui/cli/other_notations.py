@@ -160,7 +160,10 @@ def run_contracts(
     fn = function_of_inputs(program)
     runner = Runner(program, terms, dict(zip([q.name for q in fn.params], inputs(fn), strict=True)), analysis)
     values = runner.run()
-    data = {"values": {name: value_row(value) for name, value in values.items()}, "assertions": runner.checks}
+    data = {
+        "values": {name: value_data(value) for name, value in values.items()},
+        "assertions": runner.checks,
+    }
     return Result("contract-run", data, _values(values, runner))
 
 
@@ -179,7 +182,7 @@ def function_of_inputs(program: c.Program) -> e.Function:
     return e.Function(params, e.SeqExpr((), e.Tuple(())))
 
 
-def value_row(value: object) -> dict[str, object]:
+def value_data(value: object) -> dict[str, object]:
     """A value for JSON; an array with its shape and dtype."""
     if not isinstance(value, np.ndarray):
         return {"value": value}

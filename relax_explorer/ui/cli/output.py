@@ -139,7 +139,7 @@ def _show_line(line: str) -> None:
         say(line, err=isinstance(line, Remark))
 
 
-def columns(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
     """The rows of a table as lines of equal columns. The first `numbers` columns are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -40,11 +40,12 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
-from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_row
+from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_data
 from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
+from relax_explorer.viz.tables import Column, Columns
 
 
 def save(results: dict[str, Value], target: Target) -> None:
@@ -174,6 +175,16 @@ def _numbers(array: Array) -> Array | None:
 # The times of the bindings of a run as text and data.
 
 
+_WIDTHS = {"ms": 10, "share": 6, "runs": 6, "bytes": 12, "compile ms": 10}
+_TIMES = Columns(
+    [
+        *[Column(title, width, ">", is_whole=True) for title, width in _WIDTHS.items()],
+        Column(" engine", 10),
+        Column("binding"),
+    ]
+)
+
+
 def _slowest(times: BindingTimes) -> list[BindingTime]:
     return sorted(times.rows.values(), key=lambda row: -row.seconds)
 
@@ -185,12 +196,12 @@ def _times_data(times: BindingTimes) -> dict[str, Any]:
 def _time_lines(times: BindingTimes) -> Iterator[str]:
     """The times of the bindings as a table, the slowest first."""
     total = times.total
-    yield Remark(f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine    binding")
+    yield Remark(_TIMES.heading)
     for row in _slowest(times):
         share = f"{100 * row.seconds / total:.1f}%" if total else ""
         compiling = f"{row.compiling * 1000:.1f}" if row.compiling else ""
-        numbers = f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}"
-        yield Remark(f"{numbers}  {row.engine:9} {_text(row)}")
+        numbers = f"{row.seconds * 1000:.3f}", share, str(row.runs), f"{row.size:,}", compiling
+        yield Remark(_TIMES.line(*numbers, f" {row.engine}", _text(row)))
     compiled = sum([row.compiling for row in _slowest(times)])
     tail = f", and {compiled * 1000:.1f} ms of compiling" if compiled else ""
     yield Remark(f"{total * 1000:10.3f} ms in {len(times.rows)} bindings{tail}")
@@ -308,7 +319,7 @@ def _results_of(machine: Machine, program: CallProgram | None) -> _Results:
 
 
 def _result_rows(results: _Results, is_named: bool) -> list[dict[str, object]]:
-    return [({"name": name} if is_named else {}) | value_row(value) for name, value in results.shown.items()]
+    return [({"name": name} if is_named else {}) | value_data(value) for name, value in results.shown.items()]
 
 
 Choice = tuple[str | None, tuple[str, ...], tuple[str, ...], float]

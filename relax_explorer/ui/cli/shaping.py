@@ -25,7 +25,7 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.other_notations import OPTIONS, ContractOptions, contracts
-from relax_explorer.ui.cli.output import Remark, Result, columns
+from relax_explorer.ui.cli.output import Remark, Result, aligned
 from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
@@ -190,7 +190,7 @@ def _spent(check: ShapeCheck, costs: Costs | None) -> str:
 def _site_lines(costs: Costs, sites: Sequence[Site]) -> Iterator[str]:
     """Where checks that the program does not prove took time, the longest first."""
     yield f"in this run {share_text(costs)}; those left to it, by place:"
-    rows = columns([HEADS, *site_rows(sites)], 4) if sites else ["none was made"]
+    rows = aligned([HEADS, *site_rows(sites)], 4) if sites else ["none was made"]
     yield from [f"  {row}" for row in rows]
 
 
