@@ -135,7 +135,7 @@ class Solving(ABC):
 
     @abstractmethod
     def known(self, name: str, position: int) -> Table:
-        """A table other than the text."""
+        """A table as it was after a step, apart from the text: what is known, what was made of it, or what is left."""
 
     @abstractmethod
     def origin(self, name: str, position: int, number: int) -> int | None:

@@ -81,7 +81,7 @@ def aside_title(aside: Aside) -> str:
 
 
 def aside_line(aside: Aside) -> str:
-    """The same as the line of a list, whose neighbours have numbers."""
+    """A group of stages as the line of a list, with its numbers first: `20–78 kernels alone (59)`."""
     stages = counted(aside.count, "stage")
     if aside.kind is None:
         return f"{visible(Path(aside.path).name, 60)}/ ({stages})"

@@ -146,7 +146,7 @@ def shape_checks(
 
 
 def refuted_checks(module: IRModule) -> list[ShapeCheck]:
-    """Those of `shape_checks` that no run fulfils, apart from checks of parameters. Found in half the time or less."""
+    """The checks that no run fulfils, apart from those of parameters, found in at most half the time of `shape_checks`."""
     found: list[ShapeCheck] = []
     for name, fn in module.relax_functions.items():
         walk = _Walk(module, name, ALL)

@@ -45,7 +45,7 @@ def no_solving(state: State, asked: str, is_busy: bool) -> list[str]:
 
 
 def no_rows(stage: Snapshot) -> list[str]:
-    """A stage without functions."""
+    """What a screen says of a stage without functions."""
     return [
         f"stage {stage.label} {visible(stage.made_by)} has no function",
         "",
@@ -56,12 +56,12 @@ def no_rows(stage: Snapshot) -> list[str]:
 
 
 def no_graph(stage: Snapshot) -> list[str]:
-    """A stage without a Relax function to draw."""
+    """What a screen says of a stage without a Relax function to draw."""
     return [f"stage {stage.label} has no Relax function to draw", "", *_others(stage)]
 
 
 def no_run(state: State, is_busy: bool) -> list[str]:
-    """No run has started."""
+    """What a screen says while no run has started: what goes on, and what to do."""
     stage = state.stage
     if is_busy:
         return ["starting …"]
@@ -73,7 +73,7 @@ def no_run(state: State, is_busy: bool) -> list[str]:
 
 
 def no_comparison(state: State, is_busy: bool) -> list[str]:
-    """No stages were compared."""
+    """What a screen says while no stages were compared."""
     session = state.session
     if session is None:
         return ["no program is open", "", HOME]
@@ -91,7 +91,7 @@ def no_comparison(state: State, is_busy: bool) -> list[str]:
 
 
 def no_problems(state: State) -> list[str]:
-    """Nothing is wrong."""
+    """What a screen says if nothing is wrong."""
     is_tvm = isinstance(state.session, RecordedSession) and state.session.profile == "tvm"
     return [
         f"no problems in {counted(state.stages, 'stage')}",

@@ -46,13 +46,13 @@ def twin(app: Controls, name: str, **values: object) -> str:
 
 
 def staged(app: Controls, name: str, **values: object) -> str:
-    """The same, on the selected stage."""
+    """The command line of a command on the selected stage of the open program, with `values` besides."""
     stage = app.state.stage
     return twin(app, name, **{"stage": None if stage is None else str(stage.label)} | values)
 
 
 def called(app: Controls, name: str, **values: object) -> str:
-    """The same, with the function that runs and what the user chosen of its inputs."""
+    """The command line of a command on the selected stage, with the function that runs and the inputs that the user gave."""
     function, stage = app.run_control.function(), app.state.stage
     fn = stage.module.relax_functions.get(function) if stage is not None else None
     chosen = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}

@@ -45,7 +45,7 @@ class SolverScreen(Frame):
             yield LineView("left")
 
     def prepare(self) -> None:
-        """No table is drawn yet."""
+        """Begin without a table."""
         self._counts = dict.fromkeys(TABLES, 0)
 
     def fit(self) -> None:
