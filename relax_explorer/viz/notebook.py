@@ -6,7 +6,6 @@ is escaped. What is too long is cut, and a sentence tells how much is hidden.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape
@@ -25,7 +24,15 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.pygmented import code_pieces
-from relax_explorer.viz.report import asset, pipeline_table, row_html, safe, step_text, table_row
+from relax_explorer.viz.report import (
+    asset,
+    picture_html,
+    pipeline_table,
+    row_html,
+    safe,
+    step_text,
+    table_row,
+)
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
 from relax_explorer.viz.value_table import value_columns, value_row
@@ -126,9 +133,8 @@ def _scoped(drawing: Drawing) -> Drawing:
 
 def _graph(drawing: Drawing) -> Iterator[str]:
     shown = _scoped(drawing)
-    data = base64.b64encode(shown.svg().encode()).decode()
-    alt = escape(f"dataflow graph of {visible(shown.title)} with {len(shown.nodes)} nodes")
-    yield f'<div class="rxe-scroll"><img alt="{alt}" src="data:image/svg+xml;base64,{data}"></div>'
+    name = f"{visible(shown.title)} with {len(shown.nodes)} nodes"
+    yield f'<div class="rxe-scroll">{picture_html(shown.svg().encode(), name)}</div>'
     yield _muted("; ".join(shown.notes)) if shown.notes else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import select
 import sys
@@ -11,7 +10,6 @@ import time
 import tty
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -41,7 +39,7 @@ from relax_explorer.ui.tui.table_rows import TableRows, found_in
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
-from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text
+from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.terminal_picture import ANSWERED, ASK, NoPicture, shown_picture, speech
@@ -413,7 +411,7 @@ class Exports:
             return lambda: graph_of(state, None).svg() if style == "svg" else graph_of(state, None).mermaid()
         if screen == "graph":
             makers: dict[str, Callable[[], str]] = {
-                "html": lambda: _graph_page(graph_of(state, None).title, graph_of(state, None).svg()),
+                "html": lambda: _graph_page(graph_of(state, None)),
                 "json": lambda: _document("graph", graph_of(state, None).data()),
                 "text": lambda: graph_of(state, None).terminal(200) + "\n",
             }
@@ -504,14 +502,12 @@ def _panes(style: str, title: str, shown: Sequence[Pane]) -> str:
     return panes_page(title, shown) if style == "html" else panes_text(shown)
 
 
-def _graph_page(title: str, svg: str) -> str:
-    data = base64.b64encode(svg.encode()).decode()
-    alt = escape(f"dataflow graph of {visible(title)}")
-    return html_page(title, f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">')
-
-
 def _document(schema: str, content: dict[str, object]) -> str:
     return visible_json(json_document(schema, content), 2) + "\n"
+
+
+def _graph_page(drawing: Drawing) -> str:
+    return html_page(drawing.title, picture_html(drawing.svg().encode(), visible(drawing.title)))
 
 
 def _stage_data(session: Session, stage: Snapshot) -> dict[str, object]:
