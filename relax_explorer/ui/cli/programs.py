@@ -118,18 +118,9 @@ def _with_kinds(module: IRModule) -> IRModule:
 
 
 def opt(
-    input: str,
-    passes: str | None,
-    output_: Target | None,
-    dialect: str,
-    strict: bool,
-    print_after_change: bool,
-    no_verify_each: bool,
-    phase_check: str,
-    record: bool,
-    profile: str,
-    time_passes: bool,
-) -> Result | int:
+    input: str, passes: str | None, output_: Target | None, dialect: str, strict: bool, print_after_change: bool, no_verify_each: bool,
+    phase_check: str, record: bool, profile: str, time_passes: bool,
+) -> Result | int:  # fmt: skip
     """Apply passes."""
     from relax_explorer.core.check.claimed_phase import recorded
     from relax_explorer.core.passes.pass_order import explain as explain_order
