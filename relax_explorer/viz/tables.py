@@ -141,6 +141,8 @@ class TextRows(LazyLines[Row]):
 
 def cell(text: str, width: int, align: str = "<") -> str:
     """A visible text in exactly `width` cells, at the left or at the right (>) of them."""
+    if len(text) <= width and text.isascii():  # most texts of tables, which are made at each step
+        return text.rjust(width) if align == ">" else text.ljust(width)
     shown = fit(text, width)
     gap = " " * (width - columns(shown))
     return gap + shown if align == ">" else shown + gap
@@ -168,8 +170,10 @@ class Column:
         """A text in its place, with a blank behind it."""
         if self.width is None:
             return text
-        width = max(self.width, columns(text)) if self.is_whole else self.width
-        return cell(text, width, self.align) + " "
+        if not self.is_whole:
+            return cell(text, self.width, self.align) + " "
+        gap = " " * (self.width - columns(text))
+        return f"{gap}{text} " if self.align == ">" else f"{text}{gap} "
 
 
 class Columns(tuple[Column, ...]):
@@ -177,7 +181,8 @@ class Columns(tuple[Column, ...]):
 
     def line(self, *texts: str) -> str:
         """The texts of a row in their columns."""
-        return plain(self.pieces(*texts)).rstrip()
+        cells = [column.shown(text) for column, text in zip(self, texts, strict=True) if column.width != 0]
+        return "".join(cells).rstrip()
 
     def pieces(self, *texts: str, **roles: str) -> list[Piece]:
         """The texts of a row with the roles of their columns, or with others in place of these. Neighbours of one role are one piece."""

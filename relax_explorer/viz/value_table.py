@@ -49,8 +49,9 @@ def summary(value: Value, most: int = MOST) -> Summary | None:
         flat = flat[:: -(-flat.size // most)]
     with np.errstate(all="ignore"):
         numbers = flat.astype(np.float64)
-    finite = numbers[np.isfinite(numbers)]
-    nan = int(np.isnan(numbers).sum())
+    is_finite = np.isfinite(numbers)
+    finite = numbers if is_finite.all() else numbers[is_finite]  # most arrays, which are not copied then
+    nan = 0 if finite is numbers else int(np.isnan(numbers).sum())
     inf = int(numbers.size - finite.size - nan)
     if not finite.size:
         return Summary(np.nan, np.nan, np.nan, (), nan, inf, is_sampled)
@@ -83,11 +84,11 @@ def number_text(number: float) -> str:
 def value_columns(width: int, name_width: int) -> Columns:
     """The columns of a table of values in so many cells, of which the names take some."""
     kind = max(12, min(24, width - name_width - _BEHIND))
-    numbers = [
-        Column(title, cells, align, is_whole=True)
-        for title, cells, align in (("min", 8, ">"), ("", BINS, "<"), ("max", 8, "<"), ("mean", 9, ">"))
-    ]
-    return Columns([Column("name", name_width), Column("value", kind), *numbers, Column(" nan inf")])
+    least, most = Column("min", 8, ">", is_whole=True), Column("max", 8, is_whole=True)
+    bars, mean = Column(" " * (BINS + 1)), Column("mean", 9, ">", is_whole=True)
+    return Columns(
+        [Column("name", name_width), Column("value", kind), least, bars, most, mean, Column(" nan inf")]
+    )
 
 
 def value_row(name: str, value: Value, width: int, name_width: int) -> str:
@@ -124,9 +125,9 @@ def _numbers(found: Summary) -> list[str]:
     """Least, distribution, greatest, mean, and how many elements are NaN and infinite."""
     bad = f" ‼{found.nan} {found.inf}" if found.nan or found.inf else " 0"
     if not found.counts and np.isnan(found.least):
-        return ["–", "", "–", "–", bad]
+        return ["–", " " * (BINS + 1), "–", "–", bad]
     least, greatest, mean = map(number_text, (found.least, found.greatest, found.mean))
-    return [least, sparkline(found.counts), greatest, mean, bad]
+    return [least, f"{sparkline(found.counts):<{BINS}} ", greatest, mean, bad]
 
 
 # -- value readers ---------------------------------------------------------------------------------------------------
