@@ -258,7 +258,7 @@ def write(text: str | bytes, target: Target) -> None:
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()
     else:
-        _show_line(Exact(text))
+        _show_line(text if isinstance(text, Exact) else Exact(text))
 
 
 def save(target: Target, data: bytes) -> None:
