@@ -90,6 +90,8 @@ def pytest_collection(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    if absolute := [item.nodeid for item in items if f"{ROOT}/" in item.nodeid]:
+        raise pytest.UsageError(f"the name of a test holds the folder of the project: {absolute[0]}")
     # Workers must agree on one order, which is that of a run without them.
     if getattr(session.config, "workerinput", None) is not None:
         items.sort(key=lambda item: item.path)

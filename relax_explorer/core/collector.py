@@ -20,10 +20,10 @@ class Collector:
         """Let it go on after a pause."""
 
     def set_aside(self) -> None:
-        """Hide all present objects from it."""
+        """Let the collector pass over all objects that there are now."""
 
     def take_back(self) -> bool:
-        """Let it see all objects again; True if some were hidden."""
+        """Let the collector visit all objects again; True if it passed over some."""
         return False
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _POSIX = os.name == "posix"
 _CHUNK = 65_536
+_ERROR_LIMIT = 16 << 10  # bytes of errors that are kept
 _PATIENCE = 10.0  # seconds for the kernel to end what was killed
 _ROOT = str(Path(relax_explorer.__file__).parent.parent)
 MOST_MEMORY = (
@@ -222,25 +223,25 @@ class _Reader(threading.Thread):
 
 
 def run_child(
-    command: Sequence[str], data: bytes, timeout: float | None, limit: int = 64 << 20, error_limit: int = 16 << 10, memory: int = 0,
+    command: Sequence[str], data: bytes, timeout: float | None, limit: int = 64 << 20, memory: int = 0,
     is_python: bool = False,
 ) -> Finished:  # fmt: skip
     """Run a command without a shell, write `data` to it, and wait at most `timeout` seconds.
 
     On POSIX each of its processes has a limit of processor time, if there is a timeout, and of `memory`.
-    Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped.
+    Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond the first 16 KiB are read and dropped.
     Raises ChildTimeout, and OSError when the command can't be started.
     """
     child = Child(command, Limits(timeout or 0, memory), subprocess.PIPE, is_python)
     try:
-        return _finished(child, data, timeout, limit, error_limit)
+        return _finished(child, data, timeout, limit)
     finally:
         child.close()
 
 
-def _finished(child: Child, data: bytes, timeout: float | None, limit: int, error_limit: int) -> Finished:
+def _finished(child: Child, data: bytes, timeout: float | None, limit: int) -> Finished:
     assert child.process.stderr is not None  # it is a pipe
-    output, errors = _Reader(child.output, limit), _Reader(child.process.stderr, error_limit)
+    output, errors = _Reader(child.output, limit), _Reader(child.process.stderr, _ERROR_LIMIT)
     writer = threading.Thread(target=_write, args=(child.input, data), daemon=True)
     writer.start()
     try:

@@ -1,11 +1,11 @@
-"""The answers of a debugging session as text and as data."""
+"""The answers of a debugging session, and of a walk through two runs, as text and as data."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,12 @@ from relax_explorer.core.session.debug_session import Answer, Inside, Place, Wat
 from relax_explorer.viz.length_text import shape_data, shape_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
-from relax_explorer.viz.visible import fields_of, visible
+from relax_explorer.viz.visible import counted, fields_of, fit, visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.compare import Pairing, Side
+    from relax_explorer.core.session.lockstep import Lockstep, ValuePair
+    from relax_explorer.core.session.recording import Production
 
 WIDTH = 80
 SHOWN_WHOLE = 1_000  # elements of an array in JSON
@@ -29,6 +34,9 @@ SHOWN_WHOLE = 1_000  # elements of an array in JSON
 def answer_lines(answer: Answer, width: int = WIDTH) -> list[str]:
     """An answer as lines of visible text. Lines of the program are cut at `width` columns, loop variables wrapped."""
     problems = [line for item in answer.problems for line in render(item).split("\n")]
+    pairs = _PAIRS.get(answer.kind)
+    if pairs is not None:
+        return [*pairs(answer.data, width), *problems]
     shown = [visible(line, 600) for line in _LINES[answer.kind](answer.data)]
     return [part for line in shown for part in _fitted(answer.kind, line, width)] + problems
 
@@ -45,7 +53,10 @@ def _fitted(kind: str, line: str, width: int) -> list[str]:
 
 def answer_data(answer: Answer) -> dict[str, Any]:
     """An answer as plain data."""
-    data = {key: plain(value) for key, value in answer.data.items() if key != "blame"}
+    pairs = _PAIR_DATA.get(answer.kind)
+    if pairs is not None:
+        return {"answer": answer.kind, **pairs(answer.data)}
+    data = {key: described(value) for key, value in answer.data.items() if key != "blame"}
     if answer.data.get("blame") is not None:
         from relax_explorer.viz.length_text import blame_data
 
@@ -160,7 +171,7 @@ def stop_remarks(data: dict[str, Any]) -> Iterable[str]:
     yield from _printed(data.get("printed", ()))
     if data.get("taken_back"):
         lines = data["taken_back"]
-        yield f"| {lines} line{'s' if lines > 1 else ''} of output taken back"
+        yield f"| {counted(lines, 'line')} of output taken back"
     for point, hits in data.get("hits", ()):
         yield f"breakpoint {point.number} ({point_text(point)}), hit {hits}"
         if point.problem is not None:
@@ -200,7 +211,7 @@ def point_text(point: Breakpoint) -> str:
 
 def _breakpoint(data: dict[str, Any]) -> Iterable[str]:
     point = data["breakpoint"]
-    yield f"breakpoint {point.number}: {_described(point)}, {_times(data['hits'])} up to here"
+    yield f"breakpoint {point.number}: {_described(point)}, {counted(data['hits'], 'hit')} up to here"
 
 
 def _described(point: Breakpoint) -> str:
@@ -217,11 +228,7 @@ def _described(point: Breakpoint) -> str:
 
 def breakpoint_text(point: Breakpoint, hits: int) -> str:
     """`1: y if n > 3 (disabled), 2 hits`."""
-    return f"{point.number}: {_described(point)}, {_times(hits)}"
-
-
-def _times(hits: int) -> str:
-    return f"{hits} hit{'' if hits == 1 else 's'}"
+    return f"{point.number}: {_described(point)}, {counted(hits, 'hit')}"
 
 
 def _breakpoints(data: dict[str, Any]) -> Iterable[str]:
@@ -373,53 +380,139 @@ _LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
 }
 
 
+# -- pairs of two runs -----------------------------------------------------------------------------------------------
+# The table of pairs is loaded by the first answer that has one: a run alone needs no comparison.
+
+
+def _pair_stop(data: dict[str, Any], width: int) -> Iterable[str]:
+    runs, at = data["runs"], data["at"]
+    already = f"already at the {data['already']}: " if data["already"] else ""
+    yield already + _pair_place(runs, at)
+    pair = runs.pair(at)
+    if pair is not None:
+        yield from _pair_lines(pair, width)
+    elif at:
+        yield from _result_lines(runs)
+
+
+def _pair_place(runs: Lockstep, at: int) -> str:
+    """`pair 3 of 9, main: y | lv` at a pair, else the start or the results."""
+    from relax_explorer.viz.pair_table import pair_names, verdict_word
+
+    pair, total = runs.pair(at), len(runs.pairs)
+    if pair is None:
+        pairs = counted(total, "pair")
+        verdict = "both stop" if runs.verdict.equal and not runs.verdict.ran else verdict_word(runs.verdict)
+        return f"start, before {pairs}" if at == 0 else f"results, after {pairs}: {verdict}"
+    functions = dict.fromkeys([visible(side.function, 40) for side in (pair.a, pair.b) if side is not None])
+    side = pair.b or pair.a
+    call = f"call {side.call}, " if side is not None and side.call else ""
+    return f"pair {at} of {total}, {call}{' | '.join(functions)}: {pair_names(pair.pairing)}"
+
+
+def _pair_lines(pair: ValuePair, width: int) -> Iterable[str]:
+    """A pair: its bindings, its values, their distance, and its operands if it differs."""
+    from relax_explorer.viz.pair_table import pair_names, pair_state
+
+    for letter, side in (("A", pair.pairing.a), ("B", pair.pairing.b)):
+        yield fit(f"  {letter} {_side_text(side)}", width)
+    if pair.pairing.equal and pair.a is not None:
+        yield f"  both {value_text(pair.a.value)}"
+    else:
+        for letter, item in (("A", pair.a), ("B", pair.b)):
+            if item is not None:
+                yield f"  {letter} = {value_text(item.value)}"
+    by = f" [{pair.pairing.by}]" if pair.pairing.by else ""
+    yield f"  {pair_state(pair.pairing)}{by}"
+    for operand in pair.operands:
+        yield f"  operand {pair_names(operand)}: {pair_state(operand)}"
+
+
+def _side_text(side: Side | None) -> str:
+    if side is None:
+        return "-"
+    line = f"{side.line}: " if side.line else ""
+    return f"{line}{visible(side.text or side.name, 400)}"
+
+
+def _result_lines(runs: Lockstep) -> Iterable[str]:
+    """The results of two runs, and what stopped them."""
+    from relax_explorer.viz.pair_table import distance_text
+
+    for letter, message in zip("AB", runs.verdict.stopped, strict=True):
+        if message:
+            yield f"  {letter} stops: {visible(message, 300)}"
+    for name, apart in runs.verdict.results:
+        yield f"  {visible(name, 60)}: {distance_text(apart)}"
+
+
+def _sides(data: dict[str, Any], width: int) -> Iterable[str]:
+    sides: list[tuple[str, Production | None]] = [("A", data["a"]), ("B", data["b"])]
+    for letter, item in sides:
+        if item is None:
+            yield f"{letter} has no value {visible(data['name'], 100)}".rstrip() + " here"
+        else:
+            yield f"{letter} {visible(item.name, 100)} = {value_text(item.value)}"
+            yield from element_lines(item.value)
+
+
+def _pairs(data: dict[str, Any], width: int) -> Iterable[str]:
+    from relax_explorer.viz.pair_table import PairTable, pair_glyph
+
+    table = PairTable.of(width - 9)
+    if data["pairs"]:
+        yield f"{'':9}{table.columns.heading}"
+    for number, pairing in data["pairs"]:
+        mark = "▶" if number == data["at"] else " "
+        yield fit(f"{mark} {number:>4} {pair_glyph(pairing)} {table.row(pairing)}", width)
+
+
+_PAIRS: dict[str, Callable[[dict[str, Any], int], Iterable[str]]] = {
+    "pair": _pair_stop,
+    "sides": _sides,
+    "pairs": _pairs,
+}
+
+
 # -- data ---------------------------------------------------------------------------------------------------------
 
 
-def plain(value: object) -> object:
+def described(value: object) -> object:
     """Names, numbers and texts for JSON. Values are described by shape, dtype and elements."""
-    rule = _PLAIN.get(Frame if isinstance(value, Activation) else type(value))
+    rule = _DATA.get(Frame if isinstance(value, Activation) else type(value))
     if rule is not None:
         return rule(value)
     if type(value) is tuple and value and isinstance(value[0], (Breakpoint, Watch, Activation)):
         return _row(value)
     if isinstance(value, (list, tuple)) and not isinstance(value, Shape):
-        return [plain(item) for item in value]
+        return [described(item) for item in value]
     if isinstance(value, (e.VarBinding, e.MatchCast)):
         return binding_text(value)
-    return _plain_value(value)
+    if isinstance(value, np.ndarray):
+        row: dict[str, object] = {"shape": list(value.shape), "dtype": value.dtype.name}
+        whole = value.size <= SHOWN_WHOLE
+        return row | ({"value": value.tolist()} if whole else {"text": value_text(value)})
+    return value if isinstance(value, (float, bool, int, str, type(None))) else value_text(value)
 
 
 def _row(values: tuple[Any, ...]) -> dict[str, object]:
     """A breakpoint, watch or frame with what belongs to it."""
     first, *rest = values
     names = {Breakpoint: ("hits",), Watch: ("value", "missing")}.get(type(first), ("next",))
-    own = _PLAIN[Frame if isinstance(first, Activation) else type(first)](first)
-    return dict(own, **dict(zip(names, map(plain, rest), strict=True)))
+    own = _DATA[Frame if isinstance(first, Activation) else type(first)](first)
+    return dict(own, **dict(zip(names, map(described, rest), strict=True)))
 
 
-def _plain_value(value: Value) -> object:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, (bool, int, str, type(None))):
-        return value
-    if isinstance(value, np.ndarray):
-        row: dict[str, object] = {"shape": list(value.shape), "dtype": value.dtype.name}
-        whole = value.size <= SHOWN_WHOLE
-        return row | ({"value": value.tolist()} if whole else {"text": value_text(value)})
-    return value_text(value)
-
-
-_PLAIN: dict[type, Callable[..., Any]] = {
-    dict: lambda value: {key: plain(item) for key, item in value.items()},
-    ShapePanel: lambda panel: plain(shape_data(panel)),
-    Event: lambda event: plain(fields_of(event, "kind function binding")),
+_DATA: dict[type, Callable[..., Any]] = {
+    dict: lambda value: {key: described(item) for key, item in value.items()},
+    ShapePanel: lambda panel: described(shape_data(panel)),
+    Event: lambda event: described(fields_of(event, "kind function binding")),
     Frame: lambda frame: fields_of(frame, "function=name dims=shape_vars"),
-    Place: lambda place: plain(fields_of(place, "binding line")),
+    Place: lambda place: described(fields_of(place, "binding line")),
     Inside: lambda place: {
         **fields_of(place, "function stores line loops written"),
-        "value": plain(place.value),
-        "operands": {name: plain(value) for name, value in place.operands},
+        "value": described(place.value),
+        "operands": {name: described(value) for name, value in place.operands},
     },
     Breakpoint: lambda point: fields_of(
         point, "number place=text condition=condition.text enabled=is_enabled temporary=is_temporary"
@@ -427,4 +520,36 @@ _PLAIN: dict[type, Callable[..., Any]] = {
     Watch: lambda item: fields_of(item, "number expression=expression.text changed=is_changed"),
     Shape: list,
     Command: lambda item: fields_of(item, "name usage short doc"),
+}
+
+
+def _pair_stop_data(data: dict[str, Any]) -> dict[str, Any]:
+    runs: Lockstep = data["runs"]
+    pair = runs.pair(data["at"])
+    row: dict[str, Any] = {"position": data["at"], "pairs": len(runs.pairs), "already": data["already"]}
+    if pair is not None:
+        operands = [asdict(operand) for operand in pair.operands]
+        return row | asdict(pair.pairing) | {"values": _side_values(pair.a, pair.b), "operands": operands}
+    if data["at"]:
+        verdict = runs.verdict
+        row |= {"reason": verdict.reason, "stopped": list(verdict.stopped)}
+        row["results"] = {name: asdict(apart) for name, apart in verdict.results}
+    return row
+
+
+def _side_values(a: Production | None, b: Production | None) -> list[object]:
+    return [None if item is None else described(item.value) for item in (a, b)]
+
+
+def _pair_row(number: int, pairing: Pairing) -> dict[str, Any]:
+    return {"position": number, **asdict(pairing)}
+
+
+_PAIR_DATA: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "pair": _pair_stop_data,
+    "sides": lambda data: {"name": data["name"], "values": _side_values(data["a"], data["b"])},
+    "pairs": lambda data: {
+        "position": data["at"],
+        "pairs": [_pair_row(number, pairing) for number, pairing in data["pairs"]],
+    },
 }

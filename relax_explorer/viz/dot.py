@@ -178,9 +178,9 @@ class _EngineFailed(Exception):
     """One engine gave no usable result; the text is a reason that completes 'not used: …'."""
 
 
-def dot_label(lines: Iterable[str], limit: int = LABEL_LIMIT) -> str:
+def dot_label(lines: Iterable[str]) -> str:
     """Lines of user text as a DOT label that shows them literally: without escapes, entities or HTML."""
-    text = r"\n".join(graphviz.escape(visible(line, limit)).replace("&", "&amp;") for line in lines)
+    text = r"\n".join(graphviz.escape(visible(line, LABEL_LIMIT)).replace("&", "&amp;") for line in lines)
     label: str = graphviz.nohtml(text)
     return label
 
@@ -345,8 +345,8 @@ def _run(command: list[str], source: bytes, timeout: float) -> bytes:
         return finished.output
     if finished.status < 0:
         raise _EngineFailed(f"crashed with signal {-finished.status} after {time.monotonic() - start:.1f} s")
-    said = visible(" ".join(finished.errors.decode("utf-8", "replace").split()), 160)
-    raise _EngineFailed(f"exit status {finished.status}" + (f" ({said})" if said else ""))
+    errors = visible(" ".join(finished.errors.decode("utf-8", "replace").split()), 160)
+    raise _EngineFailed(f"exit status {finished.status}" + (f" ({errors})" if errors else ""))
 
 
 def _pygraphviz_command() -> Callable[[str], list[str]]:

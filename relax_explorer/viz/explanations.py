@@ -107,11 +107,11 @@ def _op(op: type[Op]) -> str:
 def _row(q: Parameter) -> tuple[str, str, str, str]:
     """One table row of a parameter: name, kind, unit and default, description."""
     default = page.default_words(q)
-    said = [q.unit if q.unit not in ("", "1") else "", f"default {default}" if default else ""]
+    parts = [q.unit if q.unit not in ("", "1") else "", f"default {default}" if default else ""]
     return (
         q.name,
         page.kind_words(q),
-        ", ".join(filter(None, said)).replace("default left out", "may be left out"),
+        ", ".join(filter(None, parts)).replace("default left out", "may be left out"),
         q.doc,
     )
 

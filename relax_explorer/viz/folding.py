@@ -409,7 +409,7 @@ def _constant_key(value: e.Constant) -> Hashable | None:
 
 
 def pieces(repeat: Repeat) -> Iterator[tuple[e.Binding, ...]]:
-    """The pieces, each as its bindings."""
+    """The bindings of each of the equal pieces of a repeat, in order."""
     bounds = range(0, repeat.length * repeat.count + 1, repeat.length)
     return (repeat.bindings[start:end] for start, end in pairwise(bounds))
 

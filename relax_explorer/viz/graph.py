@@ -9,8 +9,6 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self, TypeVar
 
-from relax_explorer.viz.layered import break_cycles, longest_path
-
 DEFAULT_MAX_NODES = 200
 DEFAULT_RADIUS = 2
 
@@ -204,12 +202,6 @@ class Graph:
             path.append(cluster_id)
             cluster_id = self._cluster_of[cluster_id].parent
         return tuple(reversed(path))
-
-    def topological_ranks(self) -> dict[str, int]:
-        """For each node the length of the longest path to it; edges that close a cycle do not count."""
-        count = len(self.nodes)
-        ranks = longest_path(count, break_cycles(count, self.pairs))
-        return {node.id: rank for node, rank in zip(self.nodes, ranks, strict=True)}
 
     def neighbourhood(self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None) -> Self:
         """The part within `radius` edges of a node, in either direction, with stubs where it was cut off.

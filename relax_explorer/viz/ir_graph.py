@@ -20,6 +20,7 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.folding import frame_of, layers_once, placed_inside, repeats
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
 from relax_explorer.viz.short import short_info
+from relax_explorer.viz.visible import counted
 
 
 def graph(
@@ -48,7 +49,7 @@ def graph(
     fn = module.relax_functions[name]
     count = len(fn.body.blocks)
     if block is not None and not 0 <= block < count:
-        raise ValueError(f"{name} has {count} block{'s' * (count != 1)}, no block {block}")
+        raise ValueError(f"{name} has {counted(count, 'block')}, no block {block}")
     marks = {binding: Mark.CHANGED for binding in changed}
     drawing = _Builder(name, fn, marks, current, selected, module, inside).build(block)
     if layers == "once":

@@ -11,13 +11,14 @@ from functools import cached_property
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 from relax_explorer.viz.compact import Compact, parameters, signature
 from relax_explorer.viz.lexer import Piece, highlight
-from relax_explorer.viz.short import short_dims, short_dtype, short_info
+from relax_explorer.viz.short import short_dtype, short_info
 from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
 from relax_explorer.viz.tables import LazyRows, Row, colored_row
 
@@ -182,4 +183,4 @@ def _buffer_info(param: object) -> str:
     if not isinstance(param, Buffer):
         return ""
     dims = tuple([dim.value if isinstance(dim, p.IntImm) else dim for dim in param.shape])
-    return f"{short_dims(dims)} {short_dtype(param.dtype.name)}"
+    return f"{tuple_text(dims)} {short_dtype(param.dtype.name)}"

@@ -158,19 +158,20 @@ def _check_data(check: ShapeCheck) -> dict[str, Any]:
 
 
 _MARKS = {True: "✓", False: "✗", None: "·"}
+_MOST = 6  # constraints of a shape variable
 _SUBJECT = 60
 
 
-def shape_lines(panel: ShapePanel, most: int = 6, is_timed: bool = True) -> list[str]:
-    """The panel, line by line. `most` constraints are shown for each variable, the times only if `is_timed`."""
+def shape_lines(panel: ShapePanel, is_timed: bool = True) -> list[str]:
+    """The panel, line by line. Six constraints are shown for each variable, the times only if `is_timed`."""
     known = f"shape variables of {panel.function}:"
     lines = [known if panel.variables else f"{panel.function} has no shape variables"]
     for variable in panel.variables:
         lines.append(f"  {variable}")
         lines += [f"      {line}" for line in variable.before]
         own = [item for item in variable.constraints if item.dimension != variable.name or item.count > 1]
-        lines += [f"    {constraint_line(item)}" for item in own[:most]]
-        lines += [f"    and {len(own) - most} more dimensions"] if len(own) > most else []
+        lines += [f"    {constraint_line(item)}" for item in own[:_MOST]]
+        lines += [f"    and {len(own) - _MOST} more dimensions"] if len(own) > _MOST else []
     if panel.checks:
         lines.append(f"checks in {panel.function}:")
         lines += [f"  {check_line(item, is_timed)}" for item in panel.checks]

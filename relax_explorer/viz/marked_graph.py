@@ -18,6 +18,7 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Kind, Mark, Node
 from relax_explorer.viz.ir_graph import function_of, graph
 from relax_explorer.viz.palette import HEAT_LEVELS
+from relax_explorer.viz.visible import counted
 
 _MARKS = {"added": Mark.ADDED, "changed": Mark.CHANGED, "type": Mark.CHANGED}
 
@@ -219,7 +220,7 @@ def amount_text(amount: float, measure: Measure) -> str:
 
 def spent_text(spent: Spent) -> str:
     """`3 times, 12.1 µs, 4 KiB`."""
-    return f"{spent.times} time{'s' * (spent.times != 1)}, {amount_text(spent.seconds, 'time')}, {amount_text(spent.size, 'bytes')}"
+    return f"{counted(spent.times, 'time')}, {amount_text(spent.seconds, 'time')}, {amount_text(spent.size, 'bytes')}"
 
 
 def call_text(check: ShapeCheck, costs: Costs) -> str:

@@ -6,7 +6,6 @@ is escaped. What is too long is cut, and a sentence tells how much is hidden.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape
@@ -25,11 +24,19 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.pygmented import code_pieces
-from relax_explorer.viz.report import asset, pipeline_table, row_html, safe, step_text, table_row
+from relax_explorer.viz.report import (
+    asset,
+    picture_html,
+    pipeline_table,
+    row_html,
+    safe,
+    step_text,
+    table_row,
+)
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.tokens import notebook_theme, role_rules
-from relax_explorer.viz.value_table import value_head, value_row
-from relax_explorer.viz.visible import visible, visible_lines
+from relax_explorer.viz.value_table import value_columns, value_row
+from relax_explorer.viz.visible import counted, visible, visible_lines
 
 MOST_ROWS = 200
 MOST_NODES = 200
@@ -59,7 +66,7 @@ def mime_bundle(value: object) -> dict[str, str]:
 
 def _module(module: IRModule) -> Iterator[str]:
     count = len(module.functions)
-    yield _title(module.name, f"{count} function{'s' * (count != 1)}")
+    yield _title(module.name, counted(count, "function"))
     yield from _program(Snapshot(0, "", module), "print(module.script())")
 
 
@@ -126,9 +133,8 @@ def _scoped(drawing: Drawing) -> Drawing:
 
 def _graph(drawing: Drawing) -> Iterator[str]:
     shown = _scoped(drawing)
-    data = base64.b64encode(shown.svg().encode()).decode()
-    alt = escape(f"dataflow graph of {visible(shown.title)} with {len(shown.nodes)} nodes")
-    yield f'<div class="rxe-scroll"><img alt="{alt}" src="data:image/svg+xml;base64,{data}"></div>'
+    name = f"{visible(shown.title)} with {len(shown.nodes)} nodes"
+    yield f'<div class="rxe-scroll">{picture_html(shown.svg().encode(), name)}</div>'
     yield _muted("; ".join(shown.notes)) if shown.notes else ""
 
 
@@ -144,7 +150,7 @@ def _run(debugger: Debugger) -> Iterator[str]:
     if debugger.done:
         held.append(("result", debugger.result))
     width = max([min(len(name), 24) for name, _ in held[-MOST_VALUES:]], default=6)
-    rows = [value_head(_WIDTH, width)]
+    rows = [value_columns(_WIDTH, width).heading]
     rows += [value_row(name, value, _WIDTH, width) for name, value in held[-MOST_VALUES:]]
     yield f'<pre class="rxe-scroll">{escape(visible_lines(chr(10).join(rows)))}</pre>'
     yield from _hidden(len(held) - MOST_VALUES, len(held), "values", "debugger.frame.values")

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, log10
 
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.session.compare import Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.verdict import Decider, Growth, Judgement
 from relax_explorer.viz.lexer import Piece
-from relax_explorer.viz.short import short_dims
 from relax_explorer.viz.tables import Column, Columns, cell
 from relax_explorer.viz.value_table import BLOCKS
 from relax_explorer.viz.visible import visible
@@ -202,7 +202,7 @@ class PairTable:
         """Both names, the shape, the operation, the distance as a number and as a bar, the cosine, and how many elements differ."""
         a, b = [visible(item.name, 60) if item is not None else "·" for item in (pair.a, pair.b)]
         side, apart = pair.b or pair.a, _measured(pair)
-        shape = "" if side is None or side.shape is None else short_dims(side.shape)
+        shape = "" if side is None or side.shape is None else tuple_text(side.shape)
         operation = "" if side is None else visible(side.operation.removeprefix("vm.builtin."), 60)
         what = (a, "│", b, shape, operation)
         if apart is None:
@@ -323,11 +323,15 @@ def pair_detail(pair: Pairing) -> list[str]:
 
 
 def verdict_line(verdict: Verdict) -> str:
+    """The verdict on a sample, and where the values part."""
+    side = None if verdict.equal or verdict.first is None else verdict.first.b or verdict.first.a
+    return verdict_word(verdict) + (f"; first in {visible(side.name, 60)}" if side is not None else "")
+
+
+def verdict_word(verdict: Verdict) -> str:
     """The verdict on a sample in a few words."""
     if not verdict.equal:
-        side = verdict.first.b or verdict.first.a if verdict.first is not None else None
-        where = f"; first in {visible(side.name, 60)}" if side is not None else ""
-        return f"DIFFERENT, {verdict.reason}{where}"
+        return f"DIFFERENT, {verdict.reason}"
     if verdict.judgement is not None and verdict.ran:
         word = judgement_word(verdict.judgement, all(apart.equal for _, apart in verdict.results))
         return {"": "equal", "rounding": "equal except for rounding", "flipped": "flipped by rounding"}[word]

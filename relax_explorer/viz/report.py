@@ -106,6 +106,12 @@ def _span(role: str, text: str) -> str:
     return f"<{element}>{shown}</{element}>" if element else f'<span class="{escape(role)}">{shown}</span>'
 
 
+def picture_html(svg: bytes, name: str, attributes: str = "") -> str:
+    """The picture of a graph as an element that holds it."""
+    data, alt = base64.b64encode(svg).decode(), escape(f"dataflow graph of {name}")
+    return f'<img{attributes} alt="{alt}" src="data:image/svg+xml;base64,{data}">'
+
+
 def json_html(data: object) -> str:
     """JSON inside a script element: nothing in it can end the element."""
     return json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -280,10 +286,10 @@ def _graphs(session: Session) -> Iterator[str]:
         except Failure as failure:
             yield f'<p class="muted">{safe(failure.diagnostics[0].message)}</p>'
             continue
-        data = base64.b64encode(drawing.draw("svg").data).decode()
         notes = escape("; ".join(drawing.notes))
-        alt = escape(f"dataflow graph of {visible(drawing.title)} with {len(drawing.nodes)} nodes")
-        yield f'<div class="scroll"><img class="graph" alt="{alt}" src="data:image/svg+xml;base64,{data}"></div><p class="muted">{notes}</p>'
+        size = f"{visible(drawing.title)} with {len(drawing.nodes)} nodes"
+        picture = picture_html(drawing.draw("svg").data, size, ' class="graph"')
+        yield f'<div class="scroll">{picture}</div><p class="muted">{notes}</p>'
     yield "</section>"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.prim_text import tuple_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,11 +22,6 @@ def short_dtype(name: str | None) -> str:
     return "?" if name is None else _DTYPES.get(name, name)
 
 
-def short_dims(dims: tuple[object, ...]) -> str:
-    """`(n, 64)`, `(n,)`, `()`."""
-    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"
-
-
 def short_info(info: s.StructInfo | None) -> str:
     """A StructInfo in a few characters: `(n, 64) f32`, `shape(2)`, `i64 = n`, `tuple of 3`."""
     if info is None:
@@ -36,7 +32,7 @@ def short_info(info: s.StructInfo | None) -> str:
 def _tensor(info: s.TensorStructInfo) -> str:
     element = short_dtype(info.dtype.name if info.dtype else None)
     if info.dims is not None:
-        return f"{short_dims(info.dims)} {element}"
+        return f"{tuple_text(info.dims)} {element}"
     if info.shape is not None and not isinstance(info.shape, tuple):
         return f"shape {info.shape.name} {element}"
     return f"rank {info.ndim} {element}" if info.ndim >= 0 else f"tensor {element}"
@@ -44,7 +40,7 @@ def _tensor(info: s.TensorStructInfo) -> str:
 
 def _shape(info: s.ShapeStructInfo) -> str:
     if info.values is not None:
-        return f"shape {short_dims(info.values)}"
+        return f"shape {tuple_text(info.values)}"
     return f"shape of {info.ndim}" if info.ndim >= 0 else "shape"
 
 
@@ -78,7 +74,7 @@ def short_value(value: object, limit: int = 60) -> str:
     from relax_explorer.core.exec.values import Closure, object_text
 
     if isinstance(value, np.ndarray):
-        dims = short_dims(value.shape)
+        dims = tuple_text(value.shape)
         element = short_dtype(value.dtype.name)
         if value.size <= 4:
             inner = " ".join(

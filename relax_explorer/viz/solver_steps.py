@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import replace
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.relations.inference import Typed, infer_relay
 from relax_explorer.core.relations.solver import Item, Outcome, Run, Solver, Status, holes_of
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.conditions import words
+from relax_explorer.core.shapes.contract_facts import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.contract_tree import desugared_text, match_statement
-from relax_explorer.core.shapes.holding import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.source import Span
+from relax_explorer.core.syntax.load import read_text
 from relax_explorer.viz.solving import Solving, Table, placed
-from relax_explorer.viz.tables import LazyLines, Row
+from relax_explorer.viz.tables import LazyLines, Row, text_lines
+from relax_explorer.viz.visible import counted
 
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "never holds"}
@@ -50,9 +56,9 @@ class ContractSteps(Solving):
         """The result in one line."""
         errors = len(self.found.report.errors)
         if errors:
-            return f"refused: {errors} error{'s' * (errors != 1)}"
+            return f"refused: {counted(errors, 'error')}"
         count = len(self.found.residual)
-        return f"accepted with {count} residual check{'s' * (count != 1)}"
+        return f"accepted with {counted(count, 'residual check')}"
 
     @property
     def verdict_glyph(self) -> str:
@@ -89,7 +95,7 @@ class ContractSteps(Solving):
         """What there is before the first step."""
         functions, lets = len(self.program.functions), len(self.program.main)
         return [
-            f"{functions} function{'s' * (functions != 1)}, {lets} statement{'s' * (lets != 1)}",
+            f"{counted(functions, 'function')}, {counted(lets, 'statement')}",
             "Each contract becomes assertions. A call or a let with a type demands them of its values:",
             "those that are proved are dropped, those that are not are left to the run.",
         ]
@@ -290,7 +296,7 @@ class RelationSteps(Solving):
     def verdict(self) -> str:
         """The result in one line."""
         relations, runs = len(self.typed.solver.items), len(self.runs)
-        return f"{self.typed.status.value}: {relations} relation{'s' * (relations != 1)}, {runs} run{'s' * (runs != 1)}"
+        return f"{self.typed.status.value}: {counted(relations, 'relation')}, {counted(runs, 'run')}"
 
     @property
     def verdict_glyph(self) -> str:
@@ -328,7 +334,7 @@ class RelationSteps(Solving):
         """What there is before the first step."""
         functions = len(self.typed.program.functions)
         return [
-            f"{functions} function{'s' * (functions != 1)}, {len(self.typed.solver.items)} relations",
+            f"{counted(functions, 'function')}, {len(self.typed.solver.items)} relations",
             "Every call adds a relation to the queue.",
             "The first of the queue runs; one that waits for a type runs again once that type is known.",
         ]
@@ -470,3 +476,46 @@ def _run(run: Run) -> dict[str, Any]:
         "queued": run.queued,
         "waiting": run.waiting,
     }
+
+
+# -- solving files ---------------------------------------------------------------------------------------------------
+# Files in the notations of type relations and of shape contracts, by their endings.
+
+
+def read_solving(path: str, keep_branches: bool = False) -> Solving | None:
+    """The steps of a file in one of these notations; None for any other file. Raises Failure or ParseError if it can't be read.
+
+    With `keep_branches`, the bodies of functions with contracts are looked into at each call.
+    """
+    ending = Path(path).suffix
+    if ending == CONTRACTS:
+        return ContractSteps(read_text(path), path, keep_branches)
+    return RelationSteps(read_text(path), path) if ending == RELATIONS else None
+
+
+# -- solving report --------------------------------------------------------------------------------------------------
+
+
+def solving_report(solving: Solving) -> str:
+    """The steps as one page: the result, every step with what happened in it, and the tables at the end. It needs no network and no script."""
+    from relax_explorer.viz.report import panes_page  # only a page needs it
+
+    tables = [(title, solving.table(name, solving.last).lines) for name, title in solving.titles.items()]
+    panes = [
+        ("Result", text_lines(solving.about(solving.last))),
+        (f"{solving.count} steps", list(_step_rows(solving))),
+        *[(title, list(map(_sentence, lines))) for title, lines in tables if lines],
+    ]
+    return panes_page(f"{Path(solving.path).name} · {solving.count} steps", panes)
+
+
+def _step_rows(solving: Solving) -> Iterator[Row]:
+    """Each step, and below it what happened; the end stands in the result."""
+    for position in range(solving.last):
+        yield _sentence(solving.line(position))
+        yield from text_lines([f"        {text}" for text in solving.about(position)], "muted")
+
+
+def _sentence(row: Row) -> Row:
+    """A row that is no line of a program."""
+    return replace(row, pieces=(("text", row.text),))

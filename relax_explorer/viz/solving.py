@@ -80,8 +80,8 @@ class Solving(ABC):
         if position == 0:
             return self.beginning()
         if position == self.last:
-            said = [f"{item.code.id} {item.message}" for item in self.problems]
-            return [self.verdict, *self.ending(), *said]
+            problems = [f"{item.code.id} {item.message}" for item in self.problems]
+            return [self.verdict, *self.ending(), *problems]
         return self.details(position - 1)
 
     def table(self, name: str, position: int) -> Table:
@@ -135,7 +135,7 @@ class Solving(ABC):
 
     @abstractmethod
     def known(self, name: str, position: int) -> Table:
-        """A table other than the text."""
+        """A table as it was after a step, apart from the text: what is known, what was made of it, or what is left."""
 
     @abstractmethod
     def origin(self, name: str, position: int, number: int) -> int | None:

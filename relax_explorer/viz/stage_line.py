@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Kind
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.align import ModuleDiff
@@ -42,6 +42,14 @@ def change_counts(diff: ModuleDiff) -> str:
     return " ".join(parts) or "attrs"
 
 
+def history_line(label: object, mark: str, made_by: str, text: str, digits: int = 3) -> str:
+    """A stage of a history: its number in some digits, what it did as a mark, the pass, and the value or the change."""
+    return f"{label:>{digits}} {mark} {visible(made_by):<24} {text}"
+
+
+KERNEL_MARKS = {"made": "+", "removed": "-", "changed": "~"}
+
+
 # -- asides ----------------------------------------------------------------------------------------------------------
 # What stands beside the main lineage of a build, in words.
 
@@ -73,8 +81,8 @@ def aside_title(aside: Aside) -> str:
 
 
 def aside_line(aside: Aside) -> str:
-    """The same as the line of a list, whose neighbours have numbers."""
-    stages = f"{aside.count} stage{'s' * (aside.count != 1)}"
+    """A group of stages as the line of a list, with its numbers first: `20–78 kernels alone (59)`."""
+    stages = counted(aside.count, "stage")
     if aside.kind is None:
         return f"{visible(Path(aside.path).name, 60)}/ ({stages})"
     if aside.kind is Kind.MANAGER:

@@ -141,14 +141,11 @@ class TextRows(LazyLines[Row]):
 
 def cell(text: str, width: int, align: str = "<") -> str:
     """A visible text in exactly `width` cells, at the left or at the right (>) of them."""
+    if len(text) <= width and text.isascii():  # most texts of tables, which are made at each step
+        return text.rjust(width) if align == ">" else text.ljust(width)
     shown = fit(text, width)
     gap = " " * (width - columns(shown))
     return gap + shown if align == ">" else shown + gap
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 binding`, `2 bindings`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def apart(left: str, right: str, width: int, least: int = 1) -> str:
@@ -158,12 +155,25 @@ def apart(left: str, right: str, width: int, least: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, its width (0 leaves it out, None takes what a text needs), and where texts stand in it."""
+    """A column: its title, its width (0 leaves it out, None takes what a text needs), and where texts stand in it.
+
+    A text that `is_whole`, such as a number, is never cut: it pushes the next ones to the right.
+    """
 
     title: str
     width: int | None = None
     align: str = "<"
     role: str = "text"
+    is_whole: bool = False
+
+    def shown(self, text: str) -> str:
+        """A text in its place, with a blank behind it."""
+        if self.width is None:
+            return text
+        if not self.is_whole:
+            return cell(text, self.width, self.align) + " "
+        gap = " " * (self.width - columns(text))
+        return f"{gap}{text} " if self.align == ">" else f"{text}{gap} "
 
 
 class Columns(tuple[Column, ...]):
@@ -171,15 +181,15 @@ class Columns(tuple[Column, ...]):
 
     def line(self, *texts: str) -> str:
         """The texts of a row in their columns."""
-        return plain(self.pieces(*texts)).rstrip()
+        cells = [column.shown(text) for column, text in zip(self, texts, strict=True) if column.width != 0]
+        return "".join(cells).rstrip()
 
     def pieces(self, *texts: str, **roles: str) -> list[Piece]:
         """The texts of a row with the roles of their columns, or with others in place of these. Neighbours of one role are one piece."""
         cells: list[Piece] = []
         for column, text in zip(self, texts, strict=True):
-            shown = text if column.width is None else cell(text, column.width, column.align) + " "
             if column.width != 0:
-                cells.append((roles.get(column.role, column.role), shown))
+                cells.append((roles.get(column.role, column.role), column.shown(text)))
         runs = groupby(cells, lambda piece: piece[0])
         pieces = [(role, plain(run)) for role, run in runs]
         return [*pieces[:-1], (pieces[-1][0], pieces[-1][1].rstrip())]

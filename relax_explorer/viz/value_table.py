@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -13,15 +14,16 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, has_facts
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.viz.short import short_dims, short_dtype, short_value
+from relax_explorer.core.ir.prim_text import tuple_text
+from relax_explorer.viz.short import short_dtype, short_value
+from relax_explorer.viz.tables import Column, Columns, cell
 from relax_explorer.viz.visible import columns, fit, visible
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 BINS = 8
 MOST = 1 << 20
 """Elements that a summary reads. A larger array is sampled at equal distances, and its row is marked with ≈."""
-_LEAST, _GREATEST, _MEAN = 8, 8, 9  # cells of the columns with numbers
-_BEHIND = _LEAST + BINS + _GREATEST + _MEAN + 10  # cells behind the shape, with the count of NaN
+_BEHIND = BINS + 35  # cells behind the shape, with the count of NaN
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,9 @@ def summary(value: Value, most: int = MOST) -> Summary | None:
         flat = flat[:: -(-flat.size // most)]
     with np.errstate(all="ignore"):
         numbers = flat.astype(np.float64)
-    finite = numbers[np.isfinite(numbers)]
-    nan = int(np.isnan(numbers).sum())
+    is_finite = np.isfinite(numbers)
+    finite = numbers if is_finite.all() else numbers[is_finite]  # most arrays, which are not copied then
+    nan = 0 if finite is numbers else int(np.isnan(numbers).sum())
     inf = int(numbers.size - finite.size - nan)
     if not finite.size:
         return Summary(np.nan, np.nan, np.nan, (), nan, inf, is_sampled)
@@ -77,17 +80,26 @@ def number_text(number: float) -> str:
     return f"{number:.3g}".replace("-", "−")
 
 
+@lru_cache(maxsize=32)
+def value_columns(width: int, name_width: int) -> Columns:
+    """The columns of a table of values in so many cells, of which the names take some."""
+    kind = max(12, min(24, width - name_width - _BEHIND))
+    least, most = Column("min", 8, ">", is_whole=True), Column("max", 8, is_whole=True)
+    bars, mean = Column(" " * (BINS + 1)), Column("mean", 9, ">", is_whole=True)
+    return Columns(
+        [Column("name", name_width), Column("value", kind), least, bars, most, mean, Column(" nan inf")]
+    )
+
+
 def value_row(name: str, value: Value, width: int, name_width: int) -> str:
     """One value in one line of at most `width` cells: columns for an array, the value for others."""
-    left = f"{fit(visible(name), name_width):<{name_width}} "
     found = summary(value)
     if found is None or (isinstance(value, np.ndarray) and value.ndim == 0):
-        return left + fit(visible(short_value(value, 200)), max(8, width - columns(left)))
+        left = cell(visible(name), name_width)
+        return f"{left} {fit(visible(short_value(value, 200)), max(8, width - columns(left) - 1))}"
     assert isinstance(value, np.ndarray)  # only arrays have summaries
-    kind = f"{'≈' if found.is_sampled else ''}{short_dims(value.shape)} {short_dtype(value.dtype.name)}"
-    cells = _cells(found)
-    room = kind_width(width, name_width)
-    return f"{left}{fit(kind, room):<{room}} {cells}".rstrip()
+    kind = f"{'≈' if found.is_sampled else ''}{tuple_text(value.shape)} {short_dtype(value.dtype.name)}"
+    return value_columns(width, name_width).line(visible(name), kind, *_numbers(found))
 
 
 INLINE = 28  # cells of a value beside its binding
@@ -109,30 +121,13 @@ def inline_value(value: Value) -> str:
     return text + " " * (INLINE - columns(text))
 
 
-def kind_width(width: int, name_width: int) -> int:
-    """The cells of the column with shapes."""
-    return max(12, min(24, width - name_width - _BEHIND))
-
-
-def _cells(found: Summary) -> str:
+def _numbers(found: Summary) -> list[str]:
+    """Least, distribution, greatest, mean, and how many elements are NaN and infinite."""
+    bad = f" ‼{found.nan} {found.inf}" if found.nan or found.inf else " 0"
     if not found.counts and np.isnan(found.least):
-        shown = ["–", "", "–", "–"]
-    else:
-        shown = [
-            number_text(found.least),
-            sparkline(found.counts),
-            number_text(found.greatest),
-            number_text(found.mean),
-        ]
-    bad = f"‼{found.nan} {found.inf}" if found.nan or found.inf else "0"
-    least, bars, greatest, mean = shown
-    return f"{least:>{_LEAST}} {bars:<{BINS}} {greatest:<{_GREATEST}} {mean:>{_MEAN}}  {bad}"
-
-
-def value_head(width: int, name_width: int) -> str:
-    """The titles of the columns."""
-    room = kind_width(width, name_width)
-    return f"{'name':<{name_width}} {'value':<{room}} {'min':>{_LEAST}} {'':<{BINS}} {'max':<{_GREATEST}} {'mean':>{_MEAN}}  nan inf"
+        return ["–", " " * (BINS + 1), "–", "–", bad]
+    least, greatest, mean = map(number_text, (found.least, found.greatest, found.mean))
+    return [least, f"{sparkline(found.counts):<{BINS}} ", greatest, mean, bad]
 
 
 # -- value readers ---------------------------------------------------------------------------------------------------
@@ -148,9 +143,9 @@ class Readers:
     """The bindings of a function by the names of their variables."""
 
     def __init__(self, fn: e.Function) -> None:
-        held = facts(fn)
-        self._bindings, self._uses = held.bindings, held.uses
-        self._named = {var.name: (var, number) for var, number in held.defs.items()}
+        derived = facts(fn)
+        self._bindings, self._uses = derived.bindings, derived.uses
+        self._named = {var.name: (var, number) for var, number in derived.defs.items()}
         self._params = {param.name: param for param in fn.params}
 
     def cells(self, name: str) -> str:
@@ -209,7 +204,7 @@ def value_page(name: str, value: Value, width: int) -> list[str]:
 
 def _of_array(name: str, array: Array, width: int) -> Iterator[str]:
     size = f"{array.size} elements, {array.nbytes} bytes"
-    yield f"{visible(name)}: {short_dims(array.shape)} {short_dtype(array.dtype.name)}, {size}"
+    yield f"{visible(name)}: {tuple_text(array.shape)} {short_dtype(array.dtype.name)}, {size}"
     found = summary(array)
     if found is not None:
         yield f"min {number_text(found.least)}   max {number_text(found.greatest)}   mean {number_text(found.mean)}   std {_deviation(array)}"

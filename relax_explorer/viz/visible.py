@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
+
+from relax_explorer import __version__
 
 _COMBINING_LIMIT = 4
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -39,6 +42,11 @@ def visible(text: str, limit: int = 400) -> str:
     return head if len(head) <= limit else head[: limit - 1] + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 binding`, `2 bindings`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def visible_lines(text: str) -> str:
     """Make text of several lines safe without cutting it; its line breaks and tabs stay."""
     return "".join(
@@ -50,9 +58,29 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(value: object, indent: int | None = None) -> str:
-    """Data as JSON in which unsafe characters of strings are `\\u` escapes: the same data when read back."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    """Data as JSON in which unsafe characters of strings are `\\u` escapes: the same data when read back.
+
+    NaN and infinities become strings, arrays lists, mappings with other keys those with texts, and all other objects their texts.
+    """
+    text = json.dumps(_json_value(value), indent=indent, ensure_ascii=False)
     return text if _PLAIN_JSON.fullmatch(text) else _ODD.sub(_json_escape, text)
+
+
+def json_document(schema: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Data with the tool, its version and the schema before it."""
+    return {"tool": "relax-explorer", "version": __version__, "schema": f"rxe.{schema}/1", **content}
+
+
+def _json_value(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _json_value(value.tolist())
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
 
 
 def fields_of(value: object, names: str) -> dict[str, Any]:

@@ -69,8 +69,8 @@ class Workers(Executor):
                 child = child or self._started()
                 _settle(future, *_asked(child, question))
             except (OSError, EOFError, pickle.UnpicklingError) as problem:
-                said = f"a worker process ended before its work did ({problem or 'it was killed'})"
-                future.set_exception(BrokenExecutor(f"{said}; fewer --workers need less memory"))
+                text = f"a worker process ended before its work did ({problem or 'it was killed'})"
+                future.set_exception(BrokenExecutor(f"{text}; fewer --workers need less memory"))
                 self._drop(child)
                 child = None
         self._drop(child)

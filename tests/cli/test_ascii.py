@@ -26,7 +26,7 @@ ODD = '@R.function(pure=False)\ndef main(größe: R.Tensor((2,), "float32")):\n 
         (("run", LAYER, "--ascii", "--time-bindings"), 0), (("graph", LAYER, "--ascii"), 0),
         (("check", "nofile…é→", "--ascii"), 2), (("ops", "--ascii"), 0), (("compare", "--ascii", BROKEN + "@0", BROKEN + "@12"), 1),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=lambda value: " ".join([Path(part).name for part in value]) if isinstance(value, tuple) else "",
 )  # fmt: skip
 def test_views_have_ascii_only(arguments: tuple[str, ...], status: int) -> None:
     shown = rxe_cli(*arguments)

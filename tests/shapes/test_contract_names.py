@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.shapes.contract_facts import residual_rows
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.contract_tree import Let, Opaque
-from relax_explorer.core.shapes.holding import residual_rows
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 

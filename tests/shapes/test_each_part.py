@@ -17,12 +17,12 @@ from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.callers import _paired
 from relax_explorer.core.shapes.conditions import fits_without_lengths
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.given import LengthNames, read_conditions
+from relax_explorer.core.shapes.decided_lengths import _open_checks, decide, loses, refused, tells_as_much
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import Origins
 from relax_explorer.core.shapes.primitives import RULES
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.shapes.residual import PARAMETERS, RESULT, shape_checks
-from relax_explorer.core.shapes.settled import _open_checks, loses, refused, settled, tells_as_much
 from relax_explorer.core.shapes.why import shortest
 
 N, M, K = (p.PrimVar(name, INT64) for name in "nmk")
@@ -287,7 +287,7 @@ def test_scalars_of_a_kernel_fit() -> None:
 def test_problems_that_come_one_at_a_time() -> None:
     module = normalized("R.Object")
     problems = [Diagnostic(codes.MAYBE_RETURN, "one"), Diagnostic(codes.MAYBE_RETURN, "two")]
-    assert settled(module, iter(problems)) == settled(module, problems)
+    assert decide(module, iter(problems)) == decide(module, problems)
 
 
 def test_a_field_of_a_field() -> None:

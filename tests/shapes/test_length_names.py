@@ -12,7 +12,7 @@ import relax_explorer as rxe
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.shapes.given import LengthNames, read_conditions, scopes
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions, scopes
 from relax_explorer.core.shapes.residual import PARAMETERS, shape_checks
 from relax_explorer.core.shapes.why import what_if
 from relax_explorer.viz.length_text import what_if_data, what_if_lines

@@ -17,9 +17,9 @@ from relax_explorer.core.shapes.value_terms import (
     FLOAT,
     INTEGER,
     NUMBER,
+    condition_text,
     element_number,
     of_elements,
-    said,
 )
 
 CHANGE = "R.call_packed('change', {}, sinfo_args=R.Object())"
@@ -166,7 +166,7 @@ def test_a_private_function_knows_what_every_call_gives(
 
 
 @pytest.mark.parametrize(
-    ("element", "said"),
+    ("element", "condition_text"),
     [
         ("int64", "an int64"),
         ("int4", "an int4"),
@@ -175,9 +175,9 @@ def test_a_private_function_knows_what_every_call_gives(
         ("bool", "a bool"),
     ],
 )
-def test_the_article_fits_the_element(element: str, said: str) -> None:
+def test_the_article_fits_the_element(element: str, condition_text: str) -> None:
     found = checks_of(f'a = R.match_cast(o, R.Tensor(dtype="{element}", ndim=2))')
-    assert found[0].text == f"o is {said} tensor of rank 2"
+    assert found[0].text == f"o is {condition_text} tensor of rank 2"
 
 
 def test_facts_are_told_in_words() -> None:
@@ -293,8 +293,8 @@ def test_kinds_of_element_types_are_told_apart() -> None:
                 name,
                 word,
             )
-            assert said(of_elements(term, word)) == f"x.dtype is {word}"
-        assert said(p.EQ(term, element_number(dtype(name)))) == f"x.dtype == {name}"
+            assert condition_text(of_elements(term, word)) == f"x.dtype is {word}"
+        assert condition_text(p.EQ(term, element_number(dtype(name)))) == f"x.dtype == {name}"
     assert len(numbers) == 11
 
 

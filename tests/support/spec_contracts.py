@@ -7,11 +7,11 @@ from typing import Any
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.shapes import (
+    contract_facts,
     contract_forms,
     contract_run,
     contract_text,
     contract_tree,
-    holding,
     lower,
     primitives,
     propagate,
@@ -36,7 +36,7 @@ def propagated(text: str, keep_branches: bool = False, places: bool = False, hin
     return SimpleNamespace(
         types=found.types,
         asserted=found.asserted,
-        left=[(text, origin) for _, text, origin, _ in holding.residual_rows(found)],
+        left=[(text, origin) for _, text, origin, _ in contract_facts.residual_rows(found)],
         problems=problems,
         codes=[item.code.id for item in problems],
         messages=[item.message for item in problems],
@@ -56,7 +56,7 @@ def checks_of(program: contract_tree.Program, terms: contract_tree.Terms) -> int
 _ROOMS = (
     contract_tree,
     contract_text,
-    holding,
+    contract_facts,
     contract_run,
     contract_tree,
     lower,

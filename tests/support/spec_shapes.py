@@ -11,8 +11,8 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes import assumptions, given, residual
-from relax_explorer.core.shapes.given import LengthNames, Path
+from relax_explorer.core.shapes import assumptions, length_names, residual
+from relax_explorer.core.shapes.length_names import LengthNames, Path
 
 
 class _Names(LengthNames):
@@ -28,7 +28,7 @@ class _Names(LengthNames):
 
 
 def _conditions(text: str, names: LengthNames) -> list[p.PrimExpr]:
-    return [one for some in given.read_conditions(text, names).values() for one in some]
+    return [one for some in length_names.read_conditions(text, names).values() for one in some]
 
 
 def _read(facts: str, assertions: tuple[str, ...]) -> tuple[assumptions.Assumptions, list[p.PrimExpr]]:
@@ -64,7 +64,7 @@ def about(module: IRModule | None) -> dict[str, Callable[..., Any]]:
         assert module is not None
         program = rxe.normalize(module)
         names = LengthNames(program, function)
-        wanted = given.read_conditions(text, names) if text is not None else {}
+        wanted = length_names.read_conditions(text, names) if text is not None else {}
         return [
             one
             for one in residual.shape_checks(program, wanted)

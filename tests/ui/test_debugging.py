@@ -10,6 +10,7 @@ from textual import events
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.debug_rows import ValueRows
 from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.widgets.framed import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -55,6 +56,27 @@ async def typed(pilot: Any, app: Explorer, text: str, key: str = "colon") -> Non
     line.value += text
     await pilot.press("enter")
     await settled(pilot, app)
+
+
+async def test_the_table_of_values_fits_its_frame(program: str) -> None:
+    """A run may end before the table is laid out: its rows are as wide as the terminal then."""
+    app = Explorer(program)
+    async with app.run_test(size=(190, 45)) as pilot:
+        await opened(app, pilot)
+        box, values = app.frame.query_one("#values_box"), app.frame.query_one("#values", LineView)
+        box.display = False
+        await wait(pilot, lambda: not values.scrollable_content_region.width)
+        await press(pilot, app, "s")
+        assert isinstance(values.rows, ValueRows)
+        assert values.rows.width == 190 - 3
+        box.display = True
+        await wait(pilot, lambda: fits(values))
+
+
+def fits(view: LineView) -> bool:
+    """True if the rows of a table of values are as wide as its frame."""
+    rows = view.rows
+    return isinstance(rows, ValueRows) and rows.width == view.scrollable_content_region.width - 3
 
 
 async def settled(pilot: Any, app: Explorer) -> None:

@@ -41,7 +41,7 @@ async def test_a_mark_is_found_in_another_stage_function_and_screen(tmp_path: Pa
         assert "no mark z; m and a letter set one" in screen_text(app)
         await press(pilot, app, "m", "escape", "m", "1")
         assert "a mark is a letter" in screen_text(app)
-        assert sorted(app.marks.held) == ["B", "a"]
+        assert sorted(app.marks.places) == ["B", "a"]
         await typed(pilot, app, "passes LegalizeOps")  # the stage has another number now
         await press(pilot, app, "g", "apostrophe", "B")
         assert place(app) == marked
@@ -56,7 +56,7 @@ async def test_a_mark_is_found_in_another_stage_function_and_screen(tmp_path: Pa
         await typed(pilot, app, "go b")
         await press(pilot, app, "2", "s", "j", "m", "r", "s", "apostrophe", "r")
         assert app.screen_name == "debug"
-        assert app.view.row.text.split()[1] == app.marks.held["r"].selection.variable
+        assert app.view.row.text.split()[1] == app.marks.places["r"].selection.variable
         await press(pilot, app, "apostrophe", "a")
         assert app.screen_name == "passes"
         assert place(app) == ("input", "other", "d")

@@ -19,9 +19,8 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import history
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.pass_trials import step_completions
+from relax_explorer.ui.tui.pass_trials import NoVerdicts, Question, Trier, answer, step_completions
 from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor, TextEditor
-from relax_explorer.ui.tui.trying import NoVerdicts, Question, Trier, answer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
@@ -234,7 +233,7 @@ def test_a_pass_that_breaks_is_named_and_the_others_are_tried(monkeypatch: pytes
             raise ZeroDivisionError("by a pass from outside")
         return Verdict(name, True)
 
-    monkeypatch.setattr("relax_explorer.core.passes.pipeline.verdict", broken)
+    monkeypatch.setattr("relax_explorer.ui.tui.pass_trials.verdict", broken)
     monkeypatch.setattr("os.nice", lambda _: None)  # the process of the tests is no child
     monkeypatch.setattr("relax_explorer.ui.process.own", lambda: None)
     answers = StringIO()

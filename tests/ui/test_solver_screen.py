@@ -17,8 +17,8 @@ from relax_explorer.ui import history
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.solving import TABLES
-from relax_explorer.viz.solving_report import read_solving, solving_report
 from relax_explorer.viz.visible import visible
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
@@ -392,7 +392,11 @@ async def test_steps_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert "Broadcast waits" in page
 
 
-@pytest.mark.parametrize("path", [WAITING, str(Path(WAITING).with_name("layer.relay")), FLATTEN])
+@pytest.mark.parametrize(
+    "path",
+    [WAITING, str(Path(WAITING).with_name("layer.relay")), FLATTEN],
+    ids=lambda path: Path(path).name,
+)
 def test_the_report_has_every_step_and_table(path: str, tmp_path: Path) -> None:
     solving = read_solving(path)
     assert solving is not None

@@ -230,9 +230,9 @@ async def test_without_a_program() -> None:
         }
         assert {line: twin for line, twin in alone.items() if twin} == {
             "open x": "relax-explorer tui x",
-            "theme x": "relax-explorer tui --theme x",
             "explain x": "relax-explorer explain x",
         }
+        assert twin_of_line(app, "theme light") == "relax-explorer tui --theme light"
 
 
 @pytest.mark.parametrize(

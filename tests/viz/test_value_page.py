@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relax_explorer.viz.value_table import MOST_COLUMNS, value_page
+from relax_explorer.viz.value_table import MOST_COLUMNS, value_page, value_row
+from relax_explorer.viz.visible import columns
 
 
 def elements(lines: list[str]) -> list[str]:
@@ -84,3 +85,10 @@ def test_the_fields_of_a_tuple_have_the_same_width() -> None:
 
 def test_slices_without_columns_keep_their_rows() -> None:
     assert elements(value_page("x", np.zeros((2, 0), np.float32), 40)) == ["[:, :]", "    0", "    1"]
+
+
+def test_a_row_of_values_keeps_its_columns() -> None:
+    """Names in wide characters take as many cells as others, and no number is cut."""
+    wide, narrow = [value_row(name, np.ones(3, "float32"), 80, 10) for name in ("名前", "name")]
+    assert columns(wide[: wide.index("(3,)")]) == columns(narrow[: narrow.index("(3,)")])
+    assert "−1.23e+20" in value_row("x", np.array([-1.234e20, 0.0]), 80, 10)

@@ -65,7 +65,7 @@ def is_zero_under(
 def is_zero_with(
     zeros: Sequence[Polynomial], poly: Polynomial, possible: Container[Answer] = (Answer.YES, Answer.NO)
 ) -> Answer:
-    """The same where the facts are that other polynomials are 0."""
+    """The answer to whether a polynomial is 0 wherever all of some others, the `zeros`, are 0."""
     return _is_zero([[Case((), (each,))] for each in zeros], poly, possible)
 
 

@@ -313,13 +313,12 @@ def _is_overwritten(step: Made, array: object) -> bool:
     return any(step.originals[item.operand] is array for item in step.results if item.is_overwritten)
 
 
-def given_wrong(debugger: Debugger, kinds: Sequence[str] = (NAN,)) -> Blame | None:
-    """An input of the run that holds a wrong element; None if there is none."""
-    for kind in kinds:
-        for value in _inputs(debugger).values():
-            array = next((array for _, array in floats(value) if holds(kind, array)), None)
-            if array is not None:
-                return _given(debugger, kind, array, ())
+def given_wrong(debugger: Debugger) -> Blame | None:
+    """An input of the run that holds a NaN; None if there is none."""
+    for value in _inputs(debugger).values():
+        array = next((array for _, array in floats(value) if holds(NAN, array)), None)
+        if array is not None:
+            return _given(debugger, NAN, array, ())
     return None
 
 

@@ -12,14 +12,12 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict, deque
 
-import numpy as np
-
 from relax_explorer.core.exec import builtins
 from relax_explorer.core.exec.events import Change
 from relax_explorer.core.exec.frame import Evicted, Frame
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Plan
-from relax_explorer.core.exec.values import Value, describe
+from relax_explorer.core.exec.values import Value, bytes_of, describe
 from relax_explorer.core.ops import find
 
 _REFERENCES = (
@@ -58,7 +56,7 @@ class Budget:
         if not _is_pure_call(change):
             return
         self._drop_operands(change)
-        size = _bytes(change.event.content)
+        size = bytes_of(change.event.content)
         self.newest.append((number, size))
         self.newest_bytes += size
         while self.newest_bytes > self.most // 2 and len(self.newest) > 1:
@@ -197,7 +195,7 @@ class Budget:
         return value
 
     def _remember(self, item: Evicted, value: Value) -> None:
-        size = _bytes(value)
+        size = bytes_of(value)
         self.again[id(item)] = (item, value, size)
         self.again_bytes += size
         while self.again_bytes > self.most // 4 and len(self.again) > 1:
@@ -210,7 +208,7 @@ def _is_pure_call(change: Change) -> bool:
     if event.kind != "bind" or binding is None or _has_effect(change):
         return False
     at = change.frame.plan.code[change.after - 1]
-    if at.kind != "op" or at.binding is not binding or not _bytes(event.content):
+    if at.kind != "op" or at.binding is not binding or not bytes_of(event.content):
         return False
     name = at.node.op.name
     op = find(name)
@@ -221,10 +219,3 @@ def _is_pure_call(change: Change) -> bool:
 
 def _has_effect(change: Change) -> bool:
     return bool(change.memory or change.states or change.printed or change.bound)
-
-
-def _bytes(value: object) -> int:
-    """The bytes of the arrays in a value that own their memory."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    return sum(map(_bytes, value)) if type(value) is tuple else 0

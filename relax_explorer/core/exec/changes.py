@@ -13,7 +13,7 @@ from relax_explorer.core.exec.events import Change
 from relax_explorer.core.exec.expression import Expression, Names, NoValue
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.memory import Stateful
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Value, arrays_in
 
 Fingerprint = tuple[object, ...]
 NO_VALUE: Fingerprint = ("no value",)
@@ -133,7 +133,7 @@ class _Look:
 
     def _shares(self, change: Change) -> bool:
         """True if the step wrote into memory that the expression reads."""
-        read = [array for slot in self.slots for array in _arrays(self.frame.registers[slot])]
+        read = [array for slot in self.slots for array in arrays_in(self.frame.registers[slot])]
         return any(np.may_share_memory(array, other) for array, _, _ in change.memory for other in read)
 
 
@@ -157,11 +157,3 @@ def _objects(value: Value) -> Iterator[Stateful]:
     elif type(value) is tuple:
         for part in value:
             yield from _objects(part)
-
-
-def _arrays(value: Value) -> Iterator[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif type(value) is tuple:
-        for part in value:
-            yield from _arrays(part)

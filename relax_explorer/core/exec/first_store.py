@@ -22,6 +22,7 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
 from relax_explorer.core.exec.llvm_kernel import Param
 from relax_explorer.core.exec.loop_expr import NOTE, Site
+from relax_explorer.core.exec.loop_order import Manner
 from relax_explorer.core.exec.loop_statements import Translation
 from relax_explorer.core.exec.machine_code import compiled_text, parameters
 from relax_explorer.core.exec.values import Value
@@ -92,7 +93,7 @@ class _Watched(Translation):
         self.kind = kind
         self.stores: list[_Checked] = []
         self.most_indices = 0  # of one store and its loads
-        super().__init__(fn, [], trusting=False)
+        super().__init__(fn, [], Manner(trusting=False))
 
     def checked(self) -> loops.Routine:
         """The loops. After the parameters, they take the arrays `seen` and `index`."""

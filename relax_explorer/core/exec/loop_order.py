@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 
@@ -25,20 +26,22 @@ _Ends = tuple[p.PrimExpr, p.PrimExpr]  # the first value of a variable, and the 
 _MOST = (1 << 63) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a kernel runs: it relies on facts, in the order of its text; one loop in parts, or by threads. `translate` tells more."""
+
+    trusting: bool = True
+    in_order: bool = False
+    divided: t.For | None = None
+    spread: bool = False
+
+
 class Loops(Expressions):
     """Translates loops, and the axes of blocks. What stands inside is left to `statement`."""
 
-    def __init__(
-        self,
-        fn: t.PrimFunc,
-        samples: Sequence[Intervals],
-        trusting: bool,
-        in_order: bool = False,
-        divided: t.For | None = None,
-        spread: bool = False,
-    ) -> None:
-        super().__init__(fn, samples, trusting)
-        self.in_order, self.divided, self.spread = in_order, divided, spread
+    def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], manner: Manner) -> None:
+        super().__init__(fn, samples, manner.trusting)
+        self.in_order, self.divided, self.spread = manner.in_order, manner.divided, manner.spread
         self.out: list[ir.Stmt] = []  # the statements of the innermost loop or branch
         self.ways: list[
             bool

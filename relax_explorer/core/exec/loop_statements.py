@@ -17,7 +17,7 @@ from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec.loop_expr import element
 from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
 from relax_explorer.core.exec.loop_nests import is_filled_first
-from relax_explorer.core.exec.loop_order import Loops, converted
+from relax_explorer.core.exec.loop_order import Loops, Manner, converted
 from relax_explorer.core.exec.values import MEMORY_LIMIT
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
@@ -49,13 +49,13 @@ def translate(
     nothing polls.
     """
     if points is not None:
-        return Translation(fn, [Intervals(points)], trusting, in_order)
+        return Translation(fn, [Intervals(points)], Manner(trusting, in_order))
     variables = length_variables(fn)
     rows = _SAMPLES if variables else _SAMPLES[:1]
     samples = [
         Intervals({var: row[number % len(row)] for number, var in enumerate(variables)}) for row in rows
     ]
-    return Translation(fn, samples, trusting, in_order, divided, spread)
+    return Translation(fn, samples, Manner(trusting, in_order, divided, spread))
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
@@ -73,16 +73,8 @@ def length_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
 class Translation(Loops):
     """Translates a PrimFunc, statement by statement."""
 
-    def __init__(
-        self,
-        fn: t.PrimFunc,
-        samples: Sequence[Intervals],
-        trusting: bool,
-        in_order: bool = False,
-        divided: t.For | None = None,
-        spread: bool = False,
-    ) -> None:
-        super().__init__(fn, samples, trusting, in_order, divided, spread)
+    def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], manner: Manner) -> None:
+        super().__init__(fn, samples, manner)
         self.messages: list[str] = []  # the messages of assertions
         self.following: tuple[t.Stmt, ...] = ()  # the statements after the current one in its sequence
         for param in fn.params:

@@ -18,10 +18,11 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernel_memory import is_idle
 from relax_explorer.core.exec.loop_expr import element
 from relax_explorer.core.exec.loop_nests import exchange, reduction_nest
-from relax_explorer.core.exec.reference_values import Stopped, Values, scalar, wrap
+from relax_explorer.core.exec.reference_values import Stopped, Values, scalar
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
+from relax_explorer.core.ir.literals import wrap
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.intervals import limits
 from relax_explorer.core.tir.stmt import Buffer

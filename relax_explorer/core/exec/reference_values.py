@@ -20,6 +20,7 @@ from relax_explorer.core.exec.loop_expr import Site, narrow_form, reinterprets
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
+from relax_explorer.core.ir.literals import wrap
 from relax_explorer.core.ops.machine.inspect import NDIM, SHAPE, STRIDES
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let
@@ -47,12 +48,6 @@ class Stopped(Exception):
     def __init__(self, site: Site, value: int, bound: int, loops: tuple[int, ...]) -> None:
         super().__init__(site.kind)
         self.site, self.value, self.bound, self.loops = site, value, bound, loops
-
-
-def wrap(value: int, dtype: DType) -> int:
-    """An integer in a dtype, which wraps around."""
-    value &= (1 << dtype.bits) - 1
-    return value - (1 << dtype.bits) if dtype.kind == "int" and value >> (dtype.bits - 1) else value
 
 
 def scalar(dtype: DType) -> type[np.floating[Any]]:

@@ -18,7 +18,7 @@ every function that they receive can be called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from reprlib import Repr
 from typing import Any
@@ -144,6 +144,15 @@ def bytes_of(value: Value) -> int:
     if isinstance(value, np.ndarray):
         return value.nbytes
     return sum(map(bytes_of, value)) if type(value) is tuple else 0
+
+
+def arrays_in(value: Value) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays in a value, those of nested tuples too."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif type(value) is tuple:
+        for part in value:
+            yield from arrays_in(part)
 
 
 def describe(value: Value) -> str:

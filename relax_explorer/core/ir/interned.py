@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from threading import RLock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
 _K = TypeVar("_K", bound=Hashable)
@@ -57,6 +57,14 @@ class InternTable(dict[_K, _Entry[_K, _T]], Generic[_K, _T]):
                 return winner
             self._forget(existing)
         return value
+
+
+def make_interned(table: InternTable[tuple[Any, ...], Any], key: tuple[Any, ...], **fields: object) -> Any:
+    """A value of the class that begins its key, with these fields, added to a table."""
+    new = object.__new__(key[0])
+    for name, value in fields.items():
+        setattr(new, name, value)
+    return table.add(key, new)
 
 
 class PerNode(dict[int, _T], Generic[_T]):

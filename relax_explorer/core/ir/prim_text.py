@@ -6,7 +6,7 @@ Each node class has its own method `text`. This module has the shared parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from relax_explorer.core.ir.dtype import INT64, DType
@@ -35,7 +35,7 @@ OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY, ATO
 
 
 class PrimText:
-    """Writes expressions. Integer literals of dtype `bare_int` are written without `T.`."""
+    """Writes expressions. Integer literals of dtype `bare_int`, int64 in Relax and int32 in PrimFuncs, are written without `T.`."""
 
     def __init__(self, name: Name | None = None, bare_int: DType = INT64) -> None:
         self.name = name if name is not None else (lambda var: var.name)
@@ -91,6 +91,11 @@ def quoted(text: str) -> str:
 PLAIN = PrimText()
 
 
-def prim_text(expr: Written, name: Name | None = None, bare_int: DType = INT64) -> str:
-    """One scalar expression as text. `bare_int` is int64 in Relax and int32 in PrimFuncs."""
-    return PrimText(name, bare_int).write(expr)
+def prim_text(expr: Written) -> str:
+    """One scalar expression as text."""
+    return PLAIN.write(expr)
+
+
+def tuple_text(parts: Sequence[object]) -> str:
+    """Parts in parentheses, as Python writes a tuple: `(n, 64)`, `(n,)`, `()`."""
+    return f"({', '.join(map(str, parts))}{',' if len(parts) == 1 else ''})"

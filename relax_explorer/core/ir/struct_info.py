@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
-from relax_explorer.core.ir.interned import InternTable
+from relax_explorer.core.ir.interned import InternTable, make_interned
 from relax_explorer.core.ir.prim import AnyDim, IntImm, PrimExpr, PrimVar
 from relax_explorer.core.ir.prim_text import PrimText, quoted
 
@@ -207,13 +207,6 @@ class StructInfo:
         return self.text(PLAIN)
 
 
-def _interned(key: tuple[Any, ...], **fields: object) -> Any:
-    new = object.__new__(key[0])
-    for name, value in fields.items():
-        setattr(new, name, value)
-    return _TABLE.add(key, new)
-
-
 def _rank(dims: tuple[PrimExpr, ...], declared: int) -> int:
     """The number of dimensions. Raises ValueError if a different rank is also declared."""
     if declared != -1 and declared != len(dims):
@@ -227,7 +220,7 @@ class ObjectStructInfo(StructInfo):
     __slots__ = ()
 
     def __new__(cls) -> ObjectStructInfo:
-        unique: ObjectStructInfo = _TABLE.find((cls,)) or _interned((cls,))
+        unique: ObjectStructInfo = _TABLE.find((cls,)) or make_interned(_TABLE, (cls,))
         return unique
 
     def text(self, out: StructInfoText) -> str:
@@ -244,7 +237,7 @@ class PrimStructInfo(StructInfo):
 
     def __new__(cls, dtype: DType, value: PrimExpr | None = None) -> PrimStructInfo:
         key = (cls, dtype, value)
-        unique: PrimStructInfo = _TABLE.find(key) or _interned(key, dtype=dtype, value=value)
+        unique: PrimStructInfo = _TABLE.find(key) or make_interned(_TABLE, key, dtype=dtype, value=value)
         return unique
 
     def text(self, out: StructInfoText) -> str:
@@ -272,7 +265,7 @@ class ShapeStructInfo(StructInfo):
         if values is not None:
             ndim = _rank(values, ndim)
         key = (cls, values, ndim)
-        unique: ShapeStructInfo = _TABLE.find(key) or _interned(key, values=values, ndim=ndim)
+        unique: ShapeStructInfo = _TABLE.find(key) or make_interned(_TABLE, key, values=values, ndim=ndim)
         return unique
 
     def text(self, out: StructInfoText) -> str:
@@ -315,7 +308,9 @@ class TensorStructInfo(StructInfo):
             raise TypeError(f"a shape is a tuple of dimensions or a variable, not a {type(shape).__name__}")
         if vdevice is not None and not isinstance(vdevice, (VDevice, Sharding)):
             raise TypeError(f"a tensor lies on a VDevice or in a Sharding, not in a {type(vdevice).__name__}")
-        unique: TensorStructInfo = _interned(key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice)
+        unique: TensorStructInfo = make_interned(
+            _TABLE, key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice
+        )
         return unique
 
     @property
@@ -362,8 +357,8 @@ class TupleStructInfo(StructInfo):
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
         cached = _TABLE.find(key)
-        unique: TupleStructInfo = cached or _interned(
-            key, fields=fields, size=1 + sum([field.size for field in fields])
+        unique: TupleStructInfo = cached or make_interned(
+            _TABLE, key, fields=fields, size=1 + sum([field.size for field in fields])
         )
         return unique
 
@@ -394,8 +389,8 @@ class FuncStructInfo(StructInfo):
         cached = _TABLE.find(key)
         if cached is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
-        unique: FuncStructInfo = cached or _interned(
-            key, params=params, ret=ret, pure=pure, derive_func=derive_func
+        unique: FuncStructInfo = cached or make_interned(
+            _TABLE, key, params=params, ret=ret, pure=pure, derive_func=derive_func
         )
         return unique
 

@@ -11,7 +11,7 @@ from typing import Any
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
-from relax_explorer.core.ir.interned import InternTable, PerNode
+from relax_explorer.core.ir.interned import InternTable, PerNode, make_interned
 
 _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
@@ -22,20 +22,13 @@ class Type:
     __slots__ = ("__weakref__",)
 
 
-def _interned(key: tuple[Any, ...], **fields: object) -> Any:
-    new = object.__new__(key[0])
-    for name, value in fields.items():
-        setattr(new, name, value)
-    return _TABLE.add(key, new)
-
-
 class ObjectType(Type):
     """Any value. All other types are subtypes."""
 
     __slots__ = ()
 
     def __new__(cls) -> ObjectType:
-        unique: ObjectType = _TABLE.find((cls,)) or _interned((cls,))
+        unique: ObjectType = _TABLE.find((cls,)) or make_interned(_TABLE, (cls,))
         return unique
 
     def __repr__(self) -> str:
@@ -50,7 +43,7 @@ class PrimType(Type):
 
     def __new__(cls, dtype: DType) -> PrimType:
         key = (cls, dtype)
-        unique: PrimType = _TABLE.find(key) or _interned(key, dtype=dtype)
+        unique: PrimType = _TABLE.find(key) or make_interned(_TABLE, key, dtype=dtype)
         return unique
 
     def __repr__(self) -> str:
@@ -65,7 +58,7 @@ class ShapeType(Type):
 
     def __new__(cls, ndim: int = -1) -> ShapeType:
         key = (cls, ndim)
-        unique: ShapeType = _TABLE.find(key) or _interned(key, ndim=ndim)
+        unique: ShapeType = _TABLE.find(key) or make_interned(_TABLE, key, ndim=ndim)
         return unique
 
     def __repr__(self) -> str:
@@ -81,7 +74,7 @@ class DynTensorType(Type):
 
     def __new__(cls, ndim: int = -1, dtype: DType | None = None) -> DynTensorType:
         key = (cls, ndim, dtype)
-        unique: DynTensorType = _TABLE.find(key) or _interned(key, ndim=ndim, dtype=dtype)
+        unique: DynTensorType = _TABLE.find(key) or make_interned(_TABLE, key, ndim=ndim, dtype=dtype)
         return unique
 
     def __repr__(self) -> str:
@@ -98,7 +91,7 @@ class TupleType(Type):
 
     def __new__(cls, fields: tuple[Type, ...] | list[Type] = ()) -> TupleType:
         key = (cls, tuple(fields))
-        unique: TupleType = _TABLE.find(key) or _interned(key, fields=key[1])
+        unique: TupleType = _TABLE.find(key) or make_interned(_TABLE, key, fields=key[1])
         return unique
 
     def __repr__(self) -> str:
@@ -116,7 +109,9 @@ class FuncType(Type):
     def __new__(cls, arg_types: tuple[Type, ...] | list[Type], ret_type: Type, pure: bool = True) -> FuncType:
         key = (cls, tuple(arg_types), ret_type, pure)
         cached = _TABLE.find(key)
-        unique: FuncType = cached or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)
+        unique: FuncType = cached or make_interned(
+            _TABLE, key, arg_types=key[1], ret_type=ret_type, pure=pure
+        )
         return unique
 
     def __repr__(self) -> str:
@@ -129,7 +124,7 @@ class PackedFuncType(Type):
     __slots__ = ()
 
     def __new__(cls) -> PackedFuncType:
-        unique: PackedFuncType = _TABLE.find((cls,)) or _interned((cls,))
+        unique: PackedFuncType = _TABLE.find((cls,)) or make_interned(_TABLE, (cls,))
         return unique
 
     def __repr__(self) -> str:

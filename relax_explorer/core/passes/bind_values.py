@@ -59,7 +59,7 @@ from relax_explorer.core.phases.module_properties import (
     SYMBOLS_ATTACHED,
 )
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes.given import LengthNames, Unknown, scopes
+from relax_explorer.core.shapes.length_names import LengthNames, Unknown, scopes
 
 
 @module_pass(

@@ -38,6 +38,7 @@ from relax_explorer.core.phases.module_properties import CANONICAL_BINDINGS, NOR
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import fits_without_lengths
+from relax_explorer.core.shapes.decided_lengths import loses, refused, tells_as_much
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.origins import tensors
 from relax_explorer.core.shapes.residual import (
@@ -50,7 +51,6 @@ from relax_explorer.core.shapes.residual import (
     shape_checks,
     visit_facts,
 )
-from relax_explorer.core.shapes.settled import loses, refused, tells_as_much
 from relax_explorer.core.shapes.value_terms import ValueNames
 from relax_explorer.core.shapes.why import shortest
 

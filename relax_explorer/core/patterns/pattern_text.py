@@ -15,6 +15,7 @@ from relax_explorer.core.ops import get
 from relax_explorer.core.ops import table as operators
 from relax_explorer.core.patterns import pattern as q
 from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.notes import TokenReader
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)|(?P<text>"[^"\\]*"|'[^'\\]*')"""
@@ -33,27 +34,15 @@ def read_pattern(text: str) -> q.Pattern | q.Chain:
     return _Reader(text).whole()
 
 
-class _Reader:
+class _Reader(TokenReader):
     """A recursive reader with one token of look-ahead."""
 
-    def __init__(self, text: str) -> None:
-        self.source = Source(text, "<pattern>")
-        self.named: dict[str, q.Pattern] = {}
-        self.depth, self.at = 0, 0
-        self.kind, self.token, self.start, self.end = "", "", 0, 0
-        self.advance()
+    tokens = _TOKEN
+    stray = "is not part of a pattern"
 
-    def advance(self) -> str:
-        """Go to the next token, and return the one before."""
-        token = self.token
-        found = _TOKEN.match(self.source.text, self.at)
-        assert found is not None  # the last alternative matches anything
-        self.kind = found.lastgroup or ""
-        self.token, self.start, self.end = found[self.kind], found.start(self.kind), found.end(self.kind)
-        self.at = found.end()
-        if self.kind == "wrong":
-            self.fail(f"{self.token!r} is not part of a pattern")
-        return token
+    def __init__(self, text: str) -> None:
+        self.named: dict[str, q.Pattern] = {}
+        super().__init__(Source(text, "<pattern>"))
 
     def fail(self, message: str, place: tuple[int, int] | None = None) -> NoReturn:
         """Raise Failure for a stretch of the text, by default the current token."""
@@ -63,13 +52,6 @@ class _Reader:
         raise Failure(
             Diagnostic(codes.BAD_PATTERN, message, (Label(span, "", True),), help=codes.BAD_PATTERN.fix)
         )
-
-    def takes(self, mark: str) -> bool:
-        """Skip a mark if it is the current token."""
-        found = self.kind == "mark" and self.token == mark
-        if found:
-            self.advance()
-        return found
 
     def expect(self, mark: str) -> None:
         """Skip a mark, which must be the current token."""

@@ -73,14 +73,14 @@ class Checked:
 @collector_at_rest()
 def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic") -> Checked:
     """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
-    from relax_explorer.core.shapes.settled import settled
+    from relax_explorer.core.shapes.decided_lengths import decide
 
     assume_pure = profile == "tvm"
     with proving(prover):
         normal, report = normalize_with(module, assume_pure=assume_pure)
         rules = list(violations(normal, assume_pure=assume_pure))
         collected = Report()
-        collected.extend(settled(normal, report))
+        collected.extend(decide(normal, report))
         collected.extend(rules)
         collected.extend(arguments.violations(normal))
         collected.extend(phase_claims.violations(normal))

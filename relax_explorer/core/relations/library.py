@@ -90,12 +90,12 @@ def _broadcast(types: tuple[Any, ...], reporter: Solver, element: Callable[[Base
         return Outcome.UNKNOWN
     reporter.unify(a.dtype, b.dtype)
     out = types[2] if isinstance(types[2], TensorType) else None
-    told = element(reporter.resolved(a.dtype))
-    settled = Outcome.UNKNOWN if told is None else Outcome.HOLDS
-    result_dtype = told or (Hole(Kind.BASE) if out is None else out.dtype)
+    dtype = element(reporter.resolved(a.dtype))
+    outcome = Outcome.UNKNOWN if dtype is None else Outcome.HOLDS
+    result_dtype = dtype or (Hole(Kind.BASE) if out is None else out.dtype)
     if a.shape is b.shape and not isinstance(a.shape, Hole):
         reporter.unify(types[2], TensorType(a.shape, result_dtype))
-        return settled
+        return outcome
     left, right = dims_of(a), dims_of(b)
     if left is None or right is None:
         known(types[2], "the result")
@@ -112,7 +112,7 @@ def _broadcast(types: tuple[Any, ...], reporter: Solver, element: Callable[[Base
         _check_joined(x, y, have, reporter) if dim is None else reporter.same_dim(have, dim)
         for (x, y), dim, have in zip(pairs, dims, result, strict=True)
     ]
-    return Outcome.UNKNOWN if Outcome.UNKNOWN in (settled, *outcomes) else Outcome.HOLDS
+    return Outcome.UNKNOWN if Outcome.UNKNOWN in (outcome, *outcomes) else Outcome.HOLDS
 
 
 def _as_they_are(element: Base) -> Base:

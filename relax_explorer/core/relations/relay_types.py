@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.prim_text import tuple_text
 
 
 class Kind(Enum):
@@ -99,7 +100,7 @@ class TupleType:
     fields: tuple[Type, ...]
 
     def __str__(self) -> str:
-        return sequence_text(self.fields)
+        return tuple_text(self.fields)
 
 
 @dataclass(frozen=True)
@@ -169,14 +170,9 @@ Type: TypeAlias = TensorType | TupleType | FuncType | TypeVar | Hole
 Part: TypeAlias = Type | Shape | Base
 
 
-def sequence_text(parts: tuple[Any, ...]) -> str:
-    """The parts in parentheses, as Python writes a tuple."""
-    return f"({', '.join(map(str, parts))}{',' if len(parts) == 1 else ''})"
-
-
 def shape_text(shape: Shape) -> str:
     """A shape in the notation of the types."""
-    return sequence_text(shape) if isinstance(shape, tuple) else str(shape)
+    return tuple_text(shape) if isinstance(shape, tuple) else str(shape)
 
 
 def kind_of(part: Part | p.PrimExpr) -> Kind:

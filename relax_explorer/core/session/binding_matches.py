@@ -44,7 +44,7 @@ class Matching:
         self._by_key(id)
         self._by_key(lambda binding: binding.var)
         self.exact = frozenset(self.match)
-        self._by_key(lambda binding: (name_of(binding), _operation(binding)))
+        self._by_key(lambda binding: (name_of(binding), callee_of(binding)))
         self._by_key(name_of)
         if len(self.match) < len(old) and len(self.match) < len(new):
             self._by_computation(params)
@@ -93,7 +93,7 @@ class Matching:
                     self._add(left[x], right[y])
 
     def _head(self, binding: e.Binding) -> Hashable:
-        return _operation(binding), binding.var and self.texts.of(binding.var.struct_info)
+        return callee_of(binding), binding.var and self.texts.of(binding.var.struct_info)
 
 
 class _Computations:
@@ -188,7 +188,8 @@ def head_of(binding: e.Binding) -> str:
     return getattr(callee, "name", type(callee).__name__)
 
 
-def _operation(binding: e.Binding) -> str:
+def callee_of(binding: e.Binding) -> str:
+    """The operator or function that a binding calls, else the kind of its value."""
     value = binding.value
     return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
 

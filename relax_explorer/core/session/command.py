@@ -23,7 +23,7 @@ A new command is one row of a table with one function. Its tests are those of th
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -103,6 +103,13 @@ class Command(Generic[_R]):
         """The name with its arguments, as a prompt shows them."""
         return " ".join([self.name, *[argument.metavar for argument in self.arguments]])
 
+    def refusal(self, text: str) -> str:
+        """Why a line can't be run, if its first argument has choices and the text is none of them: `diff takes inline, only or off`."""
+        first = self.argument(1)
+        if first is None or not first.choices or text in first.choices or not (text or first.required):
+            return ""
+        return f"{self.name} takes {'' if first.required else 'nothing, or '}{either(first.choices)}"
+
     def argument(self, number: int) -> Argument | None:
         """The argument that word `number` belongs to, from 1; the last one takes the rest of the line. None if there is none."""
         return self.arguments[min(number, len(self.arguments)) - 1] if self.arguments else None
@@ -123,6 +130,11 @@ class Command(Generic[_R]):
             else:
                 parts.append(f"{argument.name} {shlex.quote(str(value))}")
         return " ".join(parts)
+
+
+def either(names: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return " or ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 
 def word(metavar: str, kind: str = "text", choices: tuple[str, ...] = ()) -> Argument:

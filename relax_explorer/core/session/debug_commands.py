@@ -16,10 +16,16 @@ from relax_explorer.core.exec.expression import NoValue, expression
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session import debug_motions as motions
-from relax_explorer.core.session.command import Command, word
+from relax_explorer.core.session.command import Command, either, word
 from relax_explorer.core.session.debug_motions import count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
-from relax_explorer.core.session.debug_session import Answer, DebugSession, Watch, execute_from, help_on
+from relax_explorer.core.session.debug_session import (
+    Answer,
+    DebugSession,
+    Watch,
+    execute_from,
+    of_every_prompt,
+)
 
 # -- debug inspection ------------------------------------------------------------------------------------------------
 # The debugger commands that show: values, frames, lines, output.
@@ -286,15 +292,6 @@ def output(session: DebugSession, text: str) -> Answer:
 # UPPER CASE runs the reverse: `s` is step, `S` is reverse-step.
 
 
-def _help(session: DebugSession, text: str) -> Answer:
-    return help_on(DEBUG_COMMANDS, text)
-
-
-def _quit(session: DebugSession, text: str) -> Answer:
-    session.is_over = True
-    return Answer("quit")
-
-
 _BREAK = (
     "Stop at a place: y, main.y, op:matmul, fn:f, kernel:k, line:12, model.py:12, nan, inf; without one, at the next binding, or "
     "wherever a step makes the condition true."
@@ -313,7 +310,6 @@ PLACE = (word("[PLACE]", "variable"), word("[if CONDITION]", "variable"))
 POINT = word("N", "int")
 CONDITION = (POINT, word("[CONDITION]", "variable"))
 TOPIC = (word("[TOPIC]", choices=tuple(TOPICS)),)
-COMMAND = (word("[COMMAND]", "command"),)
 DEBUG_COMMANDS: tuple[Command[Answer], ...] = (
     Command("run", "Go to the start, and run to the first breakpoint or the end.", motions.run, short=("r",)),
     Command("step", _STEP, motions.step, TIMES, short=("s",)),
@@ -344,15 +340,14 @@ DEBUG_COMMANDS: tuple[Command[Answer], ...] = (
     Command("unwatch", "Remove watches; without numbers, all.", unwatch, NUMBERS),
     Command("print", "Show a value: y, y[0, 1], y.shape, max(abs(x - y)), n * 2.", print_, VALUE, short=("p",)),
     Command("blame", _BLAME, blame_, MAYBE_NAME),
-    Command("info", "Show breakpoints, watches, locals, dims, shapes, frames or checks.", info, TOPIC, short=("i",)),
+    Command("info", f"Show {either(tuple(TOPICS))}.", info, TOPIC, short=("i",)),
     Command("where", "Show the open calls, innermost first.", where, short=("bt", "backtrace")),
     Command("up", "Select the caller's frame.", up, TIMES),
     Command("down", "Select the called frame.", down, TIMES),
     Command("frame", "Select frame N; 0 is the innermost one.", frame, TIMES, short=("f",)),
     Command("list", "Show the program around a line; without one, around the next binding.", list_, LINE, short=("l",)),
     Command("output", "Show the output of R.print up to here.", output),
-    Command("help", "List the commands, or explain one.", _help, COMMAND, short=("h", "?")),
-    Command("quit", "End the session.", _quit, short=("q",)),
+    *of_every_prompt(lambda: DEBUG_COMMANDS),
 )  # fmt: skip
 
 

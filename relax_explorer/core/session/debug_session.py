@@ -18,7 +18,7 @@ from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_program import CallProgram, CallSteps
-from relax_explorer.core.session.command import Command
+from relax_explorer.core.session.command import Command, word
 from relax_explorer.core.session.debug_places import Listing, Places, listing, near, refused
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.tir.prim_expr import BufferLoad
@@ -332,9 +332,22 @@ def found_command(commands: Sequence[Command[Answer]], word: str) -> Command[Ans
     raise refused(f"there is no command {word!r}", near(word.lower(), by_short, "`help` lists the commands"))
 
 
-def help_on(commands: Sequence[Command[Answer]], text: str) -> Answer:
-    """The answer to `help`: all commands, or the one that is named. Raises Failure."""
-    return Answer("help", {"commands": [found_command(commands, text)] if text else list(commands)})
+def of_every_prompt(table: Callable[[], Sequence[Command[Answer]]]) -> tuple[Command[Answer], ...]:
+    """`help` and `quit` of a prompt with a table of commands."""
+
+    def help_(session: object, text: str) -> Answer:
+        commands = table()
+        return Answer("help", {"commands": [found_command(commands, text)] if text else list(commands)})
+
+    def quit_(session: Any, text: str) -> Answer:
+        session.is_over = True
+        return Answer("quit")
+
+    named = (word("[COMMAND]", "command"),)
+    return (
+        Command("help", "List the commands, or explain one.", help_, named, short=("h", "?")),
+        Command("quit", "End the session.", quit_, short=("q",)),
+    )
 
 
 def execute_from(commands: Sequence[Command[Answer]], session: object, line: str) -> Answer:

@@ -11,10 +11,10 @@ from relax_explorer.core.exec.interrupt import polled
 from relax_explorer.core.session.command import Command, word
 from relax_explorer.core.session.compare import Trial, judged, runs_of
 from relax_explorer.core.session.counterparts import Match
-from relax_explorer.core.session.debug_commands import COMMAND, MAYBE_NAME, POSITION, TIMES
+from relax_explorer.core.session.debug_commands import MAYBE_NAME, POSITION, TIMES
 from relax_explorer.core.session.debug_motions import LAST, count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
-from relax_explorer.core.session.debug_session import Answer, help_on
+from relax_explorer.core.session.debug_session import Answer, of_every_prompt
 from relax_explorer.core.session.recording import Production, Recording
 from relax_explorer.core.session.verdict import Pairing, Report, Verdict
 
@@ -210,15 +210,6 @@ def _list(session: LockstepSession, text: str) -> Answer:
     return Answer("pairs", {"pairs": rows, "at": session.at})
 
 
-def _help(session: LockstepSession, text: str) -> Answer:
-    return help_on(LOCKSTEP_COMMANDS, text)
-
-
-def _quit(session: LockstepSession, text: str) -> Answer:
-    session.is_over = True
-    return Answer("quit")
-
-
 _NAME = (word("NAME", "variable"),)
 LOCKSTEP_COMMANDS: tuple[Command[Answer], ...] = (
     Command("step", "Go to the next pair of values, into calls.", lambda s, text: _stepped(s, text, 1), TIMES, short=("s",)),
@@ -232,6 +223,5 @@ LOCKSTEP_COMMANDS: tuple[Command[Answer], ...] = (
     Command("goto", "Go to pair N.", _goto, POSITION, short=("g",)),
     Command("print", "Show the elements of the pair, or of the last values of a variable.", _print, MAYBE_NAME, short=("p",)),
     Command("list", "Show the pairs around this one.", _list, short=("l",)),
-    Command("help", "List the commands, or explain one.", _help, COMMAND, short=("h", "?")),
-    Command("quit", "End the session.", _quit, short=("q",)),
+    *of_every_prompt(lambda: LOCKSTEP_COMMANDS),
 )  # fmt: skip

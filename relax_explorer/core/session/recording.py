@@ -7,7 +7,7 @@ copied at that moment if the program can overwrite memory, so a later write into
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -440,7 +440,7 @@ class _Recorder:
         recording = self.recording
         number = len(recording.productions)
         parts = tuple([label for label, _ in value.parts()]) if isinstance(value, Stateful) else ()
-        size = sum(array.nbytes for array in _arrays(value))
+        size = bytes_of(value)
         if size > self.most:
             recording.unkept += 1
             value = UNKNOWN
@@ -527,14 +527,6 @@ def is_comparable(value: Value) -> bool:
     if type(value) is tuple:
         return any(map(is_comparable, value))
     return isinstance(value, (np.ndarray, np.generic, Shape, bool, int, float))
-
-
-def _arrays(value: Value) -> Iterator[Any]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif type(value) is tuple:
-        for item in value:
-            yield from _arrays(item)
 
 
 def copied(value: Value) -> Value:

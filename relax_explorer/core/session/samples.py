@@ -223,9 +223,6 @@ def program_of(module: IRModule, sample: Sample) -> CallProgram:
 # What a run begins with: a function of a stage and its arguments, or the calls of a file.
 
 
-_MOST_TEXT = 1 << 20  # bytes of a file of calls
-
-
 @dataclass(frozen=True, slots=True)
 class Start:
     """A module, a function of it, and its arguments. `program` are the calls of a file, `note` tells what was made up."""

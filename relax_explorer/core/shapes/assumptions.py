@@ -27,7 +27,7 @@ from relax_explorer.core.arith.polynomial import (
 from relax_explorer.core.arith.prove import Answer, equal, never_zero, prover_in_use
 from relax_explorer.core.arith.simplify import number, simplify
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.shapes.value_terms import said
+from relax_explorer.core.shapes.value_terms import condition_text
 
 _MOST = 24  # facts that a proof considers: the latest of those that share variables with the question
 _SEEN = 256  # facts that are looked up by a variable, the latest: a proof costs the same however long the program is
@@ -41,7 +41,7 @@ class Fact:
     condition: p.PrimExpr
     why: str = ""
     place: object = None
-    is_definition: bool = False  # it only gives a variable its value, which `known` puts in its place
+    is_definition: bool = False  # it only gives a variable its value, which `substitute` puts in its place
 
     @cached_property
     def names(self) -> frozenset[p.PrimVar]:
@@ -49,7 +49,7 @@ class Fact:
         return frozenset(p.free_vars(self.condition))
 
     def __str__(self) -> str:
-        return said(self.condition) + (f" ({self.why})" if self.why else "")
+        return condition_text(self.condition) + (f" ({self.why})" if self.why else "")
 
 
 class _Reduced(NamedTuple):
@@ -90,11 +90,11 @@ class _Log:
             copy.first_other = self.first_other
         return copy
 
-    def add(self, fact: Fact, known: p.PrimExpr, definition: tuple[p.PrimVar, p.PrimExpr] | None) -> None:
-        """Add a fact; `known` is its condition in terms of the variables without values."""
+    def add(self, fact: Fact, reduced: p.PrimExpr, definition: tuple[p.PrimVar, p.PrimExpr] | None) -> None:
+        """Add a fact; `reduced` is its condition in terms of the variables without values."""
         number = len(self.facts)
         self.facts.append(fact)
-        self.reduced.append(_reduced(number, known))
+        self.reduced.append(_reduced(number, reduced))
         names = fact.names | self.reduced[-1].names
         for var in names:
             self.about.setdefault(var, []).append(number)
@@ -128,10 +128,10 @@ class Assumptions:
 
     def plus(self, condition: p.PrimExpr, why: str = "", place: object = None) -> Assumptions:
         """These facts and one more."""
-        known = self.known(condition)
-        found = _definition(known)
+        reduced = self.substitute(condition)
+        found = _definition(reduced)
         log = self._log if len(self._log.facts) == self.count else self._log.up_to(self.count)
-        log.add(Fact(condition, why, place, found is not None), known, found)
+        log.add(Fact(condition, why, place, found is not None), reduced, found)
         return Assumptions(log, self.count + 1)
 
     def value(self, var: p.PrimVar) -> p.PrimExpr | None:
@@ -139,7 +139,7 @@ class Assumptions:
         number, value = self._log.defined.get(var, (self.count, None))
         return value if number < self.count else None
 
-    def known(self, expr: p.PrimExpr) -> p.PrimExpr:
+    def substitute(self, expr: p.PrimExpr) -> p.PrimExpr:
         """An expression with the variables that are known replaced by their values, simplified."""
         return simplify(self._in_values(expr))
 
@@ -161,7 +161,7 @@ class Assumptions:
         """The variables that the facts equate with an expression, in order."""
         if not self._log.defined:
             return []
-        found = self._log.names().get(CANONICAL.simple(self.known(expr)), ())
+        found = self._log.names().get(CANONICAL.simple(self.substitute(expr)), ())
         return [var for number, var in found if number < self.count]
 
     @property
@@ -277,7 +277,7 @@ class Assumptions:
         entry = self._log.reduced[number]
         if entry.after <= self.count and all(self.value(var) is None for var in entry.names):
             return entry
-        new = _reduced(self.count, self.known(self._log.facts[number].condition))
+        new = _reduced(self.count, self.substitute(self._log.facts[number].condition))
         if entry.after <= self.count:
             self._log.reduced[number] = new
         return new
@@ -345,9 +345,9 @@ _MOST_NEAR, _LARGEST = 512, 200  # assignments, and parts of conditions that are
 _FEW = 8  # so few facts are all written in terms of variables without a value, once
 
 
-def _reduced(count: int, known: p.PrimExpr) -> _Reduced:
+def _reduced(count: int, reduced: p.PrimExpr) -> _Reduced:
     """A fact that is known so after so many facts."""
-    return _Reduced(count, known, frozenset(p.free_vars(known)), _decided(known) is Answer.UNKNOWN)
+    return _Reduced(count, reduced, frozenset(p.free_vars(reduced)), _decided(reduced) is Answer.UNKNOWN)
 
 
 def _sharing(conditions: list[p.PrimExpr], names: list[p.PrimVar]) -> list[p.PrimExpr]:
@@ -469,10 +469,10 @@ def _definition(condition: p.PrimExpr) -> tuple[p.PrimVar, p.PrimExpr] | None:
 
 def assuming(conditions: Sequence[p.PrimExpr]) -> Assumptions:
     """The assumptions that conditions are taken for granted."""
-    known = Assumptions()
+    facts = Assumptions()
     for condition in conditions:
-        known = known.plus(condition, "given")
-    return known
+        facts = facts.plus(condition, "given")
+    return facts
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:

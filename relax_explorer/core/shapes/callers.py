@@ -15,7 +15,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
-from relax_explorer.core.shapes.value_terms import Given, rare_elements, said
+from relax_explorer.core.shapes.value_terms import OperandTerms, condition_text, rare_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class CallSite:
     caller: str
     place: object
     lengths: Mapping[p.PrimVar, p.PrimExpr]
-    given: Given
-    known: Assumptions
+    operands: OperandTerms
+    facts: Assumptions
     is_reached: bool
 
     def value(self, var: p.PrimVar) -> p.PrimExpr | None:
         """What a variable of the callee is there."""
-        return self.lengths.get(var) or self.given(var)
+        return self.lengths.get(var) or self.operands(var)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Callers:
                 against = "" if against is None else against
                 continue
             there = p.substitute(condition, values)
-            answer = site.known.prove(there)
+            answer = site.facts.prove(there)
             answers.add(answer)
             call = _in_words(site, values)
             if answer is Answer.NO:
@@ -101,14 +101,16 @@ class Callers:
                 against = call if against is None else against
                 continue
             facts.append(Fact(condition, call, site.place))
-            facts += site.known.reasons(there)
+            facts += site.facts.reasons(there)
         answer = answers.pop() if len(answers) == 1 else Answer.UNKNOWN
         return Judged(answer, tuple(facts) if against is None else (), against or "", tuple(refuting))
 
 
 def _in_words(site: CallSite, values: Mapping[p.PrimVar, p.PrimExpr]) -> str:
     """A call, and what it gives."""
-    given = ", ".join([said(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()])
+    given = ", ".join(
+        [condition_text(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()]
+    )
     line = getattr(getattr(site.place, "span", None), "line", None)
     return f"{site.caller} calls it with {given}{f' in line {line}' if line else ''}"
 

@@ -23,11 +23,11 @@ from relax_explorer.core.shapes.value_terms import (
     INTEGER,
     NUMBER,
     both,
+    condition_text,
     element_number,
     is_no_length,
     kind_number,
     of_elements,
-    said,
     value_name,
 )
 
@@ -42,7 +42,7 @@ class Demand:
     @classmethod
     def of(cls, condition: p.PrimExpr) -> Demand:
         """The demand of a condition, in words."""
-        return cls(said(condition), condition)
+        return cls(condition_text(condition), condition)
 
 
 @dataclass
@@ -317,20 +317,20 @@ def _ways(condition: object) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
     return [(a, b) for a, b in found if equal(a, b) is not Answer.NO] or found  # 4 == 1 is no way out
 
 
-def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
+def why_not(facts: Assumptions, condition: p.PrimExpr) -> str:
     """Why a condition does not follow: lengths for which it fails, or only that no proof was found."""
     if is_no_length(condition):
         return "the StructInfo of the value does not tell"
-    example = known.counterexample(condition)
+    example = facts.counterexample(condition)
     if not example:
         return "no proof was found"
     return f"it fails with {', '.join(f'{var} = {value}' for var, value in example.items())}"
 
 
-def remedy(subject: str, condition: p.PrimExpr | None, known: Assumptions | None = None) -> str:
+def remedy(subject: str, condition: p.PrimExpr | None, facts: Assumptions | None = None) -> str:
     """What the author can write so that the check vanishes, or happens once."""
-    if condition is not None and known is not None:
-        told = known.known(condition)
+    if condition is not None and facts is not None:
+        told = facts.substitute(condition)
         if not _names_places(told):  # else a cast gave these lengths the names of the condition
             condition = told
     if condition is None or _names_places(condition):

@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.fold import beyond, exact
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.contract_run import splits
 from relax_explorer.core.shapes.contract_tree import (
     calls_of,
@@ -23,7 +24,6 @@ from relax_explorer.core.shapes.contract_tree import (
     match_lines,
     match_text,
 )
-from relax_explorer.core.shapes.holding import Analysis
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 

@@ -21,8 +21,8 @@ from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 from relax_explorer.core.ir.fold import exact
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.contract_tree import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import Analysis
 from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, RULES, how_to_compute
 from relax_explorer.core.source import Span
 
@@ -48,9 +48,9 @@ class Runner:
     def run(self) -> dict[str, Value]:
         """The values of the main program by name. Raises Failure at an assertion that does not hold."""
         scope: dict[str, Value] = {}
-        known = Environment()
+        env = Environment()
         for statement in self.program.main:
-            self._statement(statement, scope, known)
+            self._statement(statement, scope, env)
         return scope
 
     def call(
@@ -106,7 +106,7 @@ class Runner:
         except (ValueError, TypeError, IndexError) as problem:
             self._fail(f"@{name}: {problem}", span)
 
-    def _statement(self, statement: c.Let | c.Assert, scope: dict[str, Value], known: Environment) -> None:
+    def _statement(self, statement: c.Let | c.Assert, scope: dict[str, Value], env: Environment) -> None:
         if isinstance(statement, c.Assert):
             self._check((Guard(statement.condition, ""),), scope, statement.span, (statement, 0))
             return
@@ -115,13 +115,13 @@ class Runner:
                 self._fail(f"`{statement.name}` needs a value", statement.span)
             value: Value = self._given(statement)
         else:
-            value = self._value(statement.value, scope, known)
+            value = self._value(statement.value, scope, env)
         scope[statement.name] = value
         if statement.type is not None:
-            demanded = tuple(guards(statement.name, statement.type, known, self.terms, statement.span))
+            demanded = tuple(guards(statement.name, statement.type, env, self.terms, statement.span))
             self._check(demanded, scope, statement.span, (statement, 0))
-            for var, length in list(known.sizes.items()):
-                known.sizes[var] = self._number(length, scope)
+            for var, length in list(env.sizes.items()):
+                env.sizes[var] = self._number(length, scope)
 
     def _given(self, let: c.Let) -> Value:
         """The input of a let, as a value of its type."""
@@ -135,33 +135,33 @@ class Runner:
             self._fail(f"`{let.name}` is {let.type}, not {value}", let.span)
         return numbers[0] if let.type.name == "Size" and len(numbers) == 1 else numbers
 
-    def _value(self, expr: c.Expr, scope: dict[str, Value], known: Environment) -> Value:
+    def _value(self, expr: c.Expr, scope: dict[str, Value], env: Environment) -> Value:
         if isinstance(expr, c.Name):
             return scope[expr.name]
         if isinstance(expr, c.Literal):
             literal: Value = expr.value
             return literal
         if isinstance(expr, c.Call):
-            args = [self._value(arg, scope, known) for arg in expr.args]
+            args = [self._value(arg, scope, env) for arg in expr.args]
             return self.call(expr.function, args, expr.attrs, expr.span, expr)
         if isinstance(expr, c.If):
-            test = self._test(expr, scope, known)
-            return self._block(expr.then if test else expr.otherwise, dict(scope), known.copy())
+            test = self._test(expr, scope, env)
+            return self._block(expr.then if test else expr.otherwise, dict(scope), env.copy())
         if isinstance(expr, c.Block):
-            return self._block(expr, dict(scope), known)
+            return self._block(expr, dict(scope), env)
         self._fail("only the run of the whole program knows this value", expr.span)
 
-    def _test(self, expr: c.If, scope: dict[str, Value], known: Environment) -> bool:
+    def _test(self, expr: c.If, scope: dict[str, Value], env: Environment) -> bool:
         """Whether the first branch is taken."""
         if expr.test is not None:
             return self._holds(expr.test, scope)
-        left, right = self._value(expr.left, scope, known), self._value(expr.right, scope, known)
+        left, right = self._value(expr.left, scope, env), self._value(expr.right, scope, env)
         return bool(_COMPARE[expr.compare](left, right))
 
-    def _block(self, block: c.Block, scope: dict[str, Value], known: Environment) -> Value:
+    def _block(self, block: c.Block, scope: dict[str, Value], env: Environment) -> Value:
         for statement in block.statements:
-            self._statement(statement, scope, known)
-        return self._value(block.value, scope, known)
+            self._statement(statement, scope, env)
+        return self._value(block.value, scope, env)
 
     # -- assertions --------------------------------------------------------------------------------------------------
 

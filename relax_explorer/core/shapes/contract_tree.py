@@ -265,7 +265,7 @@ class Terms:
     """The variables that stand for `x.rank` and `x.dim(0)`, opaque to the prover. One of each for a variable."""
 
     def __init__(self) -> None:
-        self.known: dict[str, p.PrimVar] = {}
+        self.by_text: dict[str, p.PrimVar] = {}
         self.parts: dict[p.PrimVar, tuple[str, int]] = {}  # the variable and its axis; -1 for the rank
         self.sizes: set[str] = (
             set()
@@ -280,10 +280,10 @@ class Terms:
         return self._term(name if name in self.sizes else f"{name}.dim({axis})", name, axis)
 
     def _term(self, text: str, name: str, axis: int) -> p.PrimVar:
-        if text not in self.known:
-            self.known[text] = p.PrimVar(text)
-            self.parts[self.known[text]] = name, axis
-        return self.known[text]
+        if text not in self.by_text:
+            self.by_text[text] = p.PrimVar(text)
+            self.parts[self.by_text[text]] = name, axis
+        return self.by_text[text]
 
 
 # -- desugar ---------------------------------------------------------------------------------------------------------
@@ -350,65 +350,61 @@ class Wrapper:
 
 def desugar(function: Function, terms: Terms) -> Wrapper:
     """The wrapper of a function. Raises Failure for a dimension that cannot be solved."""
-    known = Environment()
-    before = [guard for q in function.params for guard in guards(q.name, q.type, known, terms, q.span)]
-    inside = known.copy()
+    env = Environment()
+    before = [guard for q in function.params for guard in guards(q.name, q.type, env, terms, q.span)]
+    inside = env.copy()
     after = list(guards("out", function.ret, inside, terms, function.span))
-    return Wrapper(function, tuple(before), tuple(after), known)
+    return Wrapper(function, tuple(before), tuple(after), env)
 
 
-def guards(
-    name: str, kind: SweetType, known: Environment, terms: Terms, place: Span | None
-) -> Iterator[Guard]:
-    """The assertions of one type, in order; `known` takes what it captures."""
+def guards(name: str, kind: SweetType, env: Environment, terms: Terms, place: Span | None) -> Iterator[Guard]:
+    """The assertions of one type, in order; `env` takes what it captures."""
     if isinstance(kind, Scalar):
         kind = TensorType((), kind.dtype)
     if isinstance(kind, Sort):
-        yield from _of_sort(name, kind, known, terms, place)
+        yield from _of_sort(name, kind, env, terms, place)
     elif isinstance(kind, TensorType) and not kind.is_plain:
-        yield from _of_shape(name, kind.shape, known, terms, place)
-        yield from _of_element(name, kind.dtype, known)
+        yield from _of_shape(name, kind.shape, env, terms, place)
+        yield from _of_element(name, kind.dtype, env)
 
 
-def _of_sort(name: str, sort: Sort, known: Environment, terms: Terms, place: Span | None) -> Iterator[Guard]:
+def _of_sort(name: str, sort: Sort, env: Environment, terms: Terms, place: Span | None) -> Iterator[Guard]:
     """A value of which types may speak: by the size variable, or by the name of the shape or element type."""
     if sort.variable is not None:
-        for guard in _length(terms.dim(name, 0), sort.variable, known, place):
+        for guard in _length(terms.dim(name, 0), sort.variable, env, place):
             yield replace(guard, name=name, axis=0, written=sort.variable)
     elif sort.name == "Shape":
-        yield from _of_shape(name, ShapeName(name), known, terms, place)
+        yield from _of_shape(name, ShapeName(name), env, terms, place)
     elif sort.name == "DType":
-        yield from _of_element(name, DTypeName(name), known)
+        yield from _of_element(name, DTypeName(name), env)
 
 
-def _of_shape(
-    name: str, shape: Dims, known: Environment, terms: Terms, place: Span | None
-) -> Iterator[Guard]:
+def _of_shape(name: str, shape: Dims, env: Environment, terms: Terms, place: Span | None) -> Iterator[Guard]:
     if isinstance(shape, tuple):
         yield Guard(p.EQ(terms.rank(name), p.IntImm(len(shape))), name)
         for axis, dim in enumerate(shape):
             if isinstance(dim, p.PrimExpr):
-                for guard in _length(terms.dim(name, axis), dim, known, place):
+                for guard in _length(terms.dim(name, axis), dim, env, place):
                     yield replace(guard, name=name, axis=axis, written=dim)
     elif isinstance(shape, ShapeName):
-        owner = known.shapes.setdefault(shape.name, name)
+        owner = env.shapes.setdefault(shape.name, name)
         if owner != name:
             yield Guard(SameShape(name, owner), name)
 
 
-def _of_element(name: str, element: Element, known: Environment) -> Iterator[Guard]:
+def _of_element(name: str, element: Element, env: Environment) -> Iterator[Guard]:
     if isinstance(element, DType):
         yield Guard(SameDType(name, element), name)
     elif isinstance(element, DTypeName):
-        owner = known.dtypes.setdefault(element.name, name)
+        owner = env.dtypes.setdefault(element.name, name)
         if owner != name:
             yield Guard(SameDType(name, owner), name)
 
 
-def _length(term: p.PrimExpr, dim: p.PrimExpr, known: Environment, place: Span | None) -> Iterator[Guard]:
+def _length(term: p.PrimExpr, dim: p.PrimExpr, env: Environment, place: Span | None) -> Iterator[Guard]:
     """The assertions of one dimension, of the length `term`."""
-    new = [var for var in p.free_vars(dim) if var not in known.sizes]
-    value = known.value(dim)
+    new = [var for var in p.free_vars(dim) if var not in env.sizes]
+    value = env.value(dim)
     if not new:
         yield Guard(p.EQ(term, value), "")
         return
@@ -428,7 +424,7 @@ def _length(term: p.PrimExpr, dim: p.PrimExpr, known: Environment, place: Span |
         yield Guard(p.EQ(p.FloorMod(found.difference, p.IntImm(found.factor)), p.IntImm(0)), "", solves=True)
     if found.rest is not None:
         yield Guard(p.GE(term, found.rest), "", solves=True)
-    known.sizes[var] = found.value
+    env.sizes[var] = found.value
 
 
 def desugared_text(program: Program, terms: Terms) -> str:
@@ -464,11 +460,11 @@ def match_text(function: Function, terms: Terms) -> list[str]:
 
 def match_lines(typed: Sequence[tuple[str, SweetType, Span | None]], terms: Terms) -> list[list[str]]:
     """The types of variables, in order, each as a match_shape statement or none. Raises Failure for a dimension that cannot be solved."""
-    known, lines = Environment(), []
+    env, lines = Environment(), []
     for name, kind, span in typed:
-        before = len(known.sizes)
-        list(guards(name, kind, known, terms, span))
-        lines.append(match_statement(name, kind, list(islice(known.sizes, before, None))))
+        before = len(env.sizes)
+        list(guards(name, kind, env, terms, span))
+        lines.append(match_statement(name, kind, list(islice(env.sizes, before, None))))
     return lines
 
 
@@ -484,23 +480,23 @@ def match_statement(name: str, kind: SweetType, new: Sequence[p.PrimVar]) -> lis
 
 def fields(function: Function, terms: Terms) -> dict[str, tuple[str, str, bool]]:
     """For each parameter and `out`: shape, element type, and `is_assertion`, as the desugared program knows them."""
-    known, found = Environment(), {}
+    env, found = Environment(), {}
     for name, kind in [*[(q.name, q.type) for q in function.params], ("out", function.ret)]:
-        asserted = bool(list(guards(name, kind, known, terms, function.span)))
+        asserted = bool(list(guards(name, kind, env, terms, function.span)))
         shape, element = "?", f"{name}.dtype"
         stated = stated_dims(kind)
         if stated is not None:
             dims = [
-                str(known.value(dim)) if isinstance(dim, p.PrimExpr) else str(terms.dim(name, axis))
+                str(env.value(dim)) if isinstance(dim, p.PrimExpr) else str(terms.dim(name, axis))
                 for axis, dim in enumerate(stated)
             ]
             shape = f"[{', '.join(dims)}]"
         elif isinstance(kind, TensorType) and isinstance(kind.shape, ShapeName):
-            shape = f"{known.shapes[kind.shape.name]}.shape"
+            shape = f"{env.shapes[kind.shape.name]}.shape"
         if isinstance(kind, TensorType) and isinstance(kind.dtype, DType):
             element = kind.dtype.name
         elif isinstance(kind, TensorType) and isinstance(kind.dtype, DTypeName):
-            element = f"{known.dtypes[kind.dtype.name]}.dtype"
+            element = f"{env.dtypes[kind.dtype.name]}.dtype"
         found[name] = shape, element, asserted
     return found
 

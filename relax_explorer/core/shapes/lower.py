@@ -81,26 +81,26 @@ class _Function:
 
     def function(self, function: c.Function) -> list[str]:
         """Parameters, their contract, the body, the contract of the result."""
-        known = Environment()
+        env = Environment()
         params = [self.free(q.name) for q in function.params]
         for q, name in zip(function.params, params, strict=True):
             self.names[q.name] = name
-            self.hold(q.name, q.type, known, q.span)
+            self.hold(q.name, q.type, env, q.span)
         if function.body is None or isinstance(function.body.value, c.Opaque):
             value = self.packed(function.name, [self.names[q.name] for q in function.params], function.span)
         else:
             for statement in function.body.statements:
-                self.statement(statement, known)
+                self.statement(statement, env)
             self.place = getattr(function.body.value, "span", None) or function.span
             value = self.value(function.body.value)
         self.names["out"] = self.bind(value)
-        self.hold("out", function.ret, known, function.span)
+        self.hold("out", function.ret, env, function.span)
         head = self.head(params, [q.type for q in function.params], function.span)
         return self.whole(f"def {self.name}({head}):", self.names["out"], True)
 
     def main(self, program: c.Program) -> list[str]:
         """The statements; a value that only the run knows is a parameter."""
-        known = Environment()
+        env = Environment()
         inputs = [
             item for item in program.main if isinstance(item, c.Let) and isinstance(item.value, c.Opaque)
         ]
@@ -109,9 +109,9 @@ class _Function:
         for item in program.main:
             if isinstance(item, c.Let) and isinstance(item.value, c.Opaque):
                 if item.type is not None:
-                    self.hold(item.name, item.type, known, item.span)
+                    self.hold(item.name, item.type, env, item.span)
             else:
-                self.statement(item, known)
+                self.statement(item, env)
         lets = [self.names[item.name] for item in program.main if isinstance(item, c.Let)]
         head = self.head(params, [item.type for item in inputs], None)
         return self.whole(f"def main({head}):", f"({', '.join(lets)},)", False)
@@ -136,7 +136,7 @@ class _Function:
             f"    return {result}",
         ]
 
-    def statement(self, item: c.Let | c.Assert, known: Environment) -> None:
+    def statement(self, item: c.Let | c.Assert, env: Environment) -> None:
         """A let with its annotation, or an assertion."""
         self.place = item.span
         if isinstance(item, c.Assert):
@@ -144,7 +144,7 @@ class _Function:
             return
         self.names[item.name] = self.bind(self.value(item.value), item.name)
         if item.type is not None:
-            self.hold(item.name, item.type, known, item.span)
+            self.hold(item.name, item.type, env, item.span)
 
     def bind(self, text: str, wish: str = "v") -> str:
         """Bind an expression to a new variable."""
@@ -217,12 +217,12 @@ class _Function:
 
     # -- contracts ---------------------------------------------------------------------------------------------------
 
-    def hold(self, name: str, kind: c.SweetType, known: Environment, place: Span | None) -> None:
+    def hold(self, name: str, kind: c.SweetType, env: Environment, place: Span | None) -> None:
         """Match a value with its type: a match_cast, then assertions."""
         self.place = place
         if isinstance(kind, c.Scalar):
             kind = c.TensorType((), kind.dtype)
-        demanded = list(guards(name, kind, known, self.terms, place))
+        demanded = list(guards(name, kind, env, self.terms, place))
         if isinstance(kind, c.Sort):
             self.hold_sort(name, kind, demanded)
             return
@@ -239,8 +239,8 @@ class _Function:
             shape = f"({''.join(dims)})" + (f", {element}" if element else "")
             self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor({shape}))", name)
             demanded = [guard for guard in demanded if guard not in compared.values()]
-        elif isinstance(kind.shape, c.ShapeName) and known.shapes[kind.shape.name] in self.shapes:
-            owner = self.names[known.shapes[kind.shape.name]]
+        elif isinstance(kind.shape, c.ShapeName) and env.shapes[kind.shape.name] in self.shapes:
+            owner = self.names[env.shapes[kind.shape.name]]
             shape = f"{owner}, {element}" if element else owner
             self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor({shape}))", name)
             demanded = [guard for guard in demanded if not isinstance(guard.condition, c.SameShape)]

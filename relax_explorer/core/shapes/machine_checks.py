@@ -157,17 +157,17 @@ class MachineState:
         if len(known) == len(dims):
             self._made[var] = _Made(known, kind, dtype, place)
 
-    def told(self, value: e.Expr, known: Assumptions) -> Assumptions:
+    def facts_with(self, value: e.Expr, facts: Assumptions) -> Assumptions:
         """What is known, with what is known of a value because the function made it so."""
         made = self._made.get(self.root(value))
-        if made is None or known.value(self.term(value, "kind")) is not None:
-            return known
-        facts = [(self.term(value, "kind"), made.kind), (self.term(value, "rank"), p.IntImm(len(made.dims)))]
-        facts += [(self.term(value, "dtype"), self._element(made.dtype))] if made.dtype else []
-        facts += [(self.length(value, axis), dim) for axis, dim in enumerate(made.dims)]
-        for term, is_ in facts:
-            known = known.plus(p.EQ(term, is_), "it is made so", made.place)
-        return known
+        if made is None or facts.value(self.term(value, "kind")) is not None:
+            return facts
+        new = [(self.term(value, "kind"), made.kind), (self.term(value, "rank"), p.IntImm(len(made.dims)))]
+        new += [(self.term(value, "dtype"), self._element(made.dtype))] if made.dtype else []
+        new += [(self.length(value, axis), dim) for axis, dim in enumerate(made.dims)]
+        for term, is_ in new:
+            facts = facts.plus(p.EQ(term, is_), "it is made so", made.place)
+        return facts
 
     def _element(self, dtype: str) -> p.PrimVar:
         return self._dtypes.setdefault(dtype, p.PrimVar(dtype))

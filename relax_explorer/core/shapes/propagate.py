@@ -24,16 +24,16 @@ from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
-from relax_explorer.core.shapes.contract_tree import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import (
+from relax_explorer.core.shapes.contract_facts import (
     Analysis,
     Holding,
-    Known,
+    ValueFacts,
     declared,
     order_problems,
     shortened,
     with_value,
 )
+from relax_explorer.core.shapes.contract_tree import Environment, Guard, Wrapper, desugar, guards
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 
@@ -79,27 +79,27 @@ class _Walk(Holding):
 
     def contract(self, name: str) -> None:
         """Record how the contract of a function becomes assertions."""
-        function, known = self.wrappers[name].function, Environment()
+        function, env = self.wrappers[name].function, Environment()
         self.where = f"@{name}"
         typed = [(q.name, q.type, q.span) for q in function.params]
         for name, kind, span in [*typed, ("out", function.ret, function.span)]:
-            before = len(known.sizes)
-            demanded = tuple(guards(name, kind, known, self.terms, span))
-            self.note_contract(name, kind, demanded, known, before, span)
+            before = len(env.sizes)
+            demanded = tuple(guards(name, kind, env, self.terms, span))
+            self.note_contract(name, kind, demanded, env, before, span)
 
     def function(self, function: c.Function) -> None:
         """Propagate through a body; the result is held against the contract."""
         if function.body is None:
             return
         wrapper = self.wrappers[function.name]
-        self.where, self.known, self.scope = f"@{function.name}", Assumptions(), {}
+        self.where, self.facts, self.scope = f"@{function.name}", Assumptions(), {}
         self.environment = wrapper.environment.copy()
         for q in function.params:
             self.scope[q.name] = declared(self.terms, q.name, q.type, wrapper.environment)
             self.note_value(q.name, self.scope[q.name], q.span)
         for guard in wrapper.before:
             if isinstance(guard.condition, p.PrimExpr):
-                self.known = self.known.plus(guard.condition, f"the contract of {guard.name}")
+                self.facts = self.facts.plus(guard.condition, f"the contract of {guard.name}")
         if isinstance(function.body.value, c.Opaque):
             for statement in function.body.statements:
                 self.statement(statement)
@@ -109,7 +109,7 @@ class _Walk(Holding):
 
     def main(self) -> None:
         """Propagate through the main program."""
-        self.where, self.known, self.scope, self.environment = "main", Assumptions(), {}, Environment()
+        self.where, self.facts, self.scope, self.environment = "main", Assumptions(), {}, Environment()
         for statement in self.program.main:
             self.statement(statement)
         self.found.values = self.scope
@@ -119,7 +119,7 @@ class _Walk(Holding):
     def statement(self, statement: c.Let | c.Assert) -> None:
         """A let or an assertion."""
         if isinstance(statement, c.Assert):
-            guard = Guard(statement.condition, self.told(statement.condition))
+            guard = Guard(statement.condition, self.condition_text(statement.condition))
             self.hold((guard,), self.scope, statement, "an assertion of the program", statement.span)
             return
         name = statement.name if not self.calls else self.fresh()  # a body may be looked at for several calls
@@ -128,7 +128,7 @@ class _Walk(Holding):
         if kind is not None and not isinstance(statement.value, c.Opaque):
             sorted_value = self.of_sort(value, kind)
             if sorted_value is None:
-                self.say(f"{statement.name} is no {kind}: it is {self.told_of(value)}", statement.span)
+                self.say(f"{statement.name} is no {kind}: it is {self.value_text(value)}", statement.span)
                 sorted_value = declared(self.terms, name, kind, self.environment)
             value = sorted_value
         if isinstance(statement.value, c.Opaque) and kind is not None and not statement.is_assertion:
@@ -140,7 +140,7 @@ class _Walk(Holding):
         if self.where == "main" and not self.calls:
             self.found.types[statement.name] = self.type_text(value)
 
-    def told(self, condition: c.Condition) -> str:
+    def condition_text(self, condition: c.Condition) -> str:
         """The variable whose rank or element type a condition tells; empty if it tells none."""
         if isinstance(condition, c.SameDType):
             return condition.left if isinstance(condition.left, str) else ""
@@ -153,7 +153,7 @@ class _Walk(Holding):
             return name if axis < 0 else ""
         return ""
 
-    def renamed(self, value: Known, name: str) -> Known:
+    def renamed(self, value: ValueFacts, name: str) -> ValueFacts:
         """A value under the name of its let, with its unknown lengths: a user knows `c.dim(0)`, not the value before it."""
         own = (
             {self.terms.dim(value.name, n): n for n in range(len(value.dims or ()))}
@@ -165,7 +165,7 @@ class _Walk(Holding):
         dims = [self.terms.dim(name, own[dim]) if dim in own else dim for dim in value.dims]
         return replace(value, name=name, dims=tuple(dims))
 
-    def trusted(self, name: str, kind: c.SweetType) -> Known:
+    def trusted(self, name: str, kind: c.SweetType) -> ValueFacts:
         """A value that only the run makes: its annotation is believed, and its new size variables stand for themselves."""
         stated = c.stated_dims(kind)
         if stated is not None:
@@ -181,7 +181,7 @@ class _Walk(Holding):
             list(guards(name, kind, self.environment, self.terms, None))
         return self.resolved(name, kind)
 
-    def resolved(self, name: str, kind: c.SweetType) -> Known:
+    def resolved(self, name: str, kind: c.SweetType) -> ValueFacts:
         """A value of a declared type, with what is known of the shape and element type that it names."""
         found = declared(self.terms, name, kind, self.environment)
         owner, element = self.scope.get(found.like), self.scope.get(str(found.dtype))
@@ -189,7 +189,7 @@ class _Walk(Holding):
             found = replace(found, dims=owner.dims)
         return replace(found, dtype=element.dtype) if element is not None and element.sort else found
 
-    def of_sort(self, value: Known, kind: c.SweetType) -> Known | None:
+    def of_sort(self, value: ValueFacts, kind: c.SweetType) -> ValueFacts | None:
         """A value where a type is expected: a literal becomes a size, shape or element type. None if it is of another sort."""
         wanted = kind.name if isinstance(kind, c.Sort) else ""
         if value.sort or not wanted:
@@ -203,25 +203,25 @@ class _Walk(Holding):
             return replace(value, dims=None, dtype=value.value, sort=wanted)
         return None
 
-    def told_of(self, value: Known) -> str:
+    def value_text(self, value: ValueFacts) -> str:
         """A value in a problem."""
         if isinstance(value.value, tuple):
             return f"[{', '.join(map(str, value.value))}]"
         return str(value.value) if isinstance(value.value, int | DType) else self.type_text(value)
 
-    def sorted_args(self, wrapper: Wrapper, call: c.Call, args: list[Known]) -> list[Known] | None:
+    def sorted_args(self, wrapper: Wrapper, call: c.Call, args: list[ValueFacts]) -> list[ValueFacts] | None:
         """The arguments of a call, each of the sort of its parameter; None after a problem."""
         found = []
         for q, arg in zip(wrapper.function.params, args, strict=True):
             one = self.of_sort(arg, q.type)
             if one is None:
-                text = f"argument {q.name} of @{call.function} is {q.type}, not {self.told_of(arg)}"
+                text = f"argument {q.name} of @{call.function} is {q.type}, not {self.value_text(arg)}"
                 self.found.report.say(codes.CALL_SHAPE, text, call.span, help=codes.CALL_SHAPE.fix)
                 return None
             found.append(one)
         return found
 
-    def annotated(self, let: c.Let, kind: c.SweetType, value: Known) -> Known:
+    def annotated(self, let: c.Let, kind: c.SweetType, value: ValueFacts) -> ValueFacts:
         """Hold a value against its annotation. A dimension with a new variable is then known as written."""
         before = len(self.environment.sizes)
         try:
@@ -252,22 +252,22 @@ class _Walk(Holding):
             if new and isinstance(dim, p.PrimExpr):
                 self.environment.sizes |= {var: self.own(var) for var in new}
                 length = self.environment.value(dim) if self.calls else dim
-                self.known = self.known.plus(p.EQ(length, dims[axis]), f"asserted by {words}")
+                self.facts = self.facts.plus(p.EQ(length, dims[axis]), f"asserted by {words}")
                 dims[axis] = length
             elif isinstance(dim, p.PrimExpr) and dims[axis] in self.terms.parts:
                 length = p.substitute(self.environment.value(dim), self.lengths(self.scope))
                 is_named = self.terms.parts.keys().isdisjoint(p.free_vars(length))
-                dims[axis] = length if is_named else self.known.known(length)
+                dims[axis] = length if is_named else self.facts.substitute(length)
         return tuple(dims)
 
     def own(self, var: p.PrimVar) -> p.PrimVar:
         """What stands for a size variable here. Each call that a body is looked at for has another one."""
         return p.PrimVar(var.name, var.dtype) if self.calls else var
 
-    def value(self, expr: c.Expr) -> Known:
+    def value(self, expr: c.Expr) -> ValueFacts:
         """What is known of an expression."""
         rule: Any = getattr(self, f"_{type(expr).__name__.lower()}")
-        found: Known = rule(expr)
+        found: ValueFacts = rule(expr)
         place = getattr(expr, "span", None)
         if place is not None and found.name in self.made and not isinstance(expr, c.Opaque):
             text = shortened(place.text)
@@ -281,25 +281,25 @@ class _Walk(Holding):
         self.made.add(name)
         return name
 
-    def _name(self, expr: c.Name) -> Known:
-        return self.scope.get(expr.name) or Known(expr.name, like=expr.name)
+    def _name(self, expr: c.Name) -> ValueFacts:
+        return self.scope.get(expr.name) or ValueFacts(expr.name, like=expr.name)
 
-    def _literal(self, expr: c.Literal) -> Known:
+    def _literal(self, expr: c.Literal) -> ValueFacts:
         if isinstance(expr.value, np.ndarray):
             dims = tuple([p.IntImm(n) for n in expr.value.shape])
-            return Known(self.fresh(), dims, from_numpy(expr.value.dtype), value=expr.value)
-        return Known(self.fresh(), (), None, value=expr.value)
+            return ValueFacts(self.fresh(), dims, from_numpy(expr.value.dtype), value=expr.value)
+        return ValueFacts(self.fresh(), (), None, value=expr.value)
 
-    def _opaque(self, expr: c.Opaque) -> Known:
+    def _opaque(self, expr: c.Opaque) -> ValueFacts:
         name = self.fresh()
-        return Known(name, like=name, dtype=name)
+        return ValueFacts(name, like=name, dtype=name)
 
-    def _block(self, block: c.Block) -> Known:
+    def _block(self, block: c.Block) -> ValueFacts:
         for statement in block.statements:
             self.statement(statement)
         return self.value(block.value)
 
-    def _if(self, expr: c.If) -> Known:
+    def _if(self, expr: c.If) -> ValueFacts:
         left, right = self.value(expr.left), self.value(expr.right)
         if expr.test is None and isinstance(left.value, int) and isinstance(right.value, int):
             return self.taken(expr.then if _holds(expr.compare, left.value, right.value) else expr.otherwise)
@@ -316,17 +316,17 @@ class _Walk(Holding):
                 there = [p.Not(test)] if decided <= {Answer.YES} else []  # a test fails without its axis, too
         return self.joined(self.branch(expr.then, here), self.branch(expr.otherwise, there))
 
-    def branch(self, block: c.Block, facts: Sequence[p.PrimExpr]) -> Known:
+    def branch(self, block: c.Block, facts: Sequence[p.PrimExpr]) -> ValueFacts:
         """One of two branches, where some facts are known. What it learns and captures ends with it."""
-        outside = self.known, self.scope, self.environment
+        outside = self.facts, self.scope, self.environment
         self.scope, self.environment = dict(self.scope), self.environment.copy()
         for fact in facts:
-            self.known = self.known.plus(simplify(fact), "the condition of the branch")
+            self.facts = self.facts.plus(simplify(fact), "the condition of the branch")
         found = self._block(block)
-        self.known, self.scope, self.environment = outside
+        self.facts, self.scope, self.environment = outside
         return found
 
-    def taken(self, block: c.Block) -> Known:
+    def taken(self, block: c.Block) -> ValueFacts:
         """The branch that every run takes. The size variables that it captures end with it."""
         outside = self.environment
         self.environment = outside.copy()
@@ -334,22 +334,22 @@ class _Walk(Holding):
         self.environment = outside
         return found
 
-    def joined(self, a: Known, b: Known) -> Known:
+    def joined(self, a: ValueFacts, b: ValueFacts) -> ValueFacts:
         """What two branches have in common."""
         name = self.fresh()
         element = a.dtype if a.dtype == b.dtype else None
         if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
             like = a.like if a.like and a.like == b.like and a.dims is None and b.dims is None else name
-            return Known(name, None, element, like)
+            return ValueFacts(name, None, element, like)
         dims = [
-            x if self.known.equal(x, y) is Answer.YES else self.terms.dim(name, n)
+            x if self.facts.equal(x, y) is Answer.YES else self.terms.dim(name, n)
             for n, (x, y) in enumerate(zip(a.dims, b.dims, strict=True))
         ]
-        return Known(name, tuple(dims), element)
+        return ValueFacts(name, tuple(dims), element)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def _call(self, call: c.Call) -> Known:
+    def _call(self, call: c.Call) -> ValueFacts:
         args = [self.value(arg) for arg in call.args]
         wrapper = self.wrappers.get(call.function)
         if wrapper is None and call.function not in RULES and call.function not in IMPLEMENTATIONS:
@@ -375,7 +375,7 @@ class _Walk(Holding):
             args = [values[name] for name in named]
             lengths = self.lengths(values)
             at = {
-                v.name: self.known.known(p.substitute(e, lengths))
+                v.name: self.facts.substitute(p.substitute(e, lengths))
                 for v, e in wrapper.environment.sizes.items()
             }
             if not self.calls:  # else they are those of one of the calls that a body is looked at for
@@ -383,7 +383,7 @@ class _Walk(Holding):
         self.choose(call, args)
         return self.result(call, args, wrapper)
 
-    def result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
+    def result(self, call: c.Call, args: list[ValueFacts], wrapper: Wrapper | None) -> ValueFacts:
         """What is known of the result. What it makes certain of the contract need not be asserted after the call."""
         found = self._result(call, args, wrapper)
         for value in filter(None, map(beyond, found.dims or ())):
@@ -402,7 +402,7 @@ class _Walk(Holding):
                     self.found.proved.add((id(call), len(wrapper.before) + number))
         return found
 
-    def ruled(self, wrapper: Wrapper, call: c.Call, args: list[Known]) -> Known | None:
+    def ruled(self, wrapper: Wrapper, call: c.Call, args: list[ValueFacts]) -> ValueFacts | None:
         """What a primitive gives by its rule alone, whatever its contract promises."""
         if wrapper.function.body is not None or call.function not in RULES:
             return None
@@ -411,18 +411,18 @@ class _Walk(Holding):
         known = [arg.dims for arg in args if arg.dims is not None]
         if len(known) < len(args):
             shape = self.shared_shape(call, args)
-            return Known(name, None, element, shape) if shape else None
+            return ValueFacts(name, None, element, shape) if shape else None
         try:
-            return Known(name, self.dims_of(name, RULES[call.function](known, call.attrs)), element)
+            return ValueFacts(name, self.dims_of(name, RULES[call.function](known, call.attrs)), element)
         except Mismatch:
             return None
 
-    def shared_shape(self, call: c.Call, args: list[Known]) -> str:
+    def shared_shape(self, call: c.Call, args: list[ValueFacts]) -> str:
         """The shape that all arguments of a broadcasting primitive have, where ranks are unknown; empty if they differ."""
         shapes = {arg.like for arg in args if arg.dims != ()}
         return shapes.pop() if call.function in BROADCASTING and len(shapes) == 1 else ""
 
-    def _result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
+    def _result(self, call: c.Call, args: list[ValueFacts], wrapper: Wrapper | None) -> ValueFacts:
         """What is known of the result: by its elements, the rule, the body, or the contract."""
         name, implementation = self.fresh(), IMPLEMENTATIONS.get(call.function)
         element = args[0].dtype if args else None
@@ -432,7 +432,7 @@ class _Walk(Holding):
             except (ValueError, TypeError, IndexError):
                 pass  # the rule or the contract says what is wrong
             else:
-                return Known(name, tuple([p.IntImm(n) for n in value.shape]), element, value=value)
+                return ValueFacts(name, tuple([p.IntImm(n) for n in value.shape]), element, value=value)
         body = None if wrapper is None else wrapper.function.body
         if self.keep_branches and wrapper is not None and body is not None and len(self.calls) < 16:
             return self.kept(wrapper, self.inlined(wrapper, body, args, call), args, call)
@@ -442,7 +442,7 @@ class _Walk(Holding):
                 return found
         known = [arg.dims for arg in args if arg.dims is not None]
         if len(known) < len(args):
-            return Known(name, None, element, self.shared_shape(call, args) or name)
+            return ValueFacts(name, None, element, self.shared_shape(call, args) or name)
         try:
             shaped = RULES[call.function](known, call.attrs) if call.function in RULES else Shaped(None)
         except Mismatch as problem:
@@ -451,7 +451,7 @@ class _Walk(Holding):
         demanded = tuple([Guard(p.EQ(a, b), "") for a, b in shaped.equal])
         self.hold(demanded, {}, call, f"@{call.function}", call.span)
         dims = self.dims_of(name, shaped)
-        return Known(name, dims, element, "" if dims is not None else name)
+        return ValueFacts(name, dims, element, "" if dims is not None else name)
 
     def dims_of(self, name: str, shaped: Shaped) -> tuple[p.PrimExpr, ...] | None:
         """The lengths of a value of which a rule tells some."""
@@ -459,7 +459,7 @@ class _Walk(Holding):
             return None
         return tuple([self.terms.dim(name, n) if dim is None else dim for n, dim in enumerate(shaped.dims)])
 
-    def choose(self, call: c.Call, args: list[Known]) -> None:
+    def choose(self, call: c.Call, args: list[ValueFacts]) -> None:
         """Note the first implementation whose contract is certain to hold."""
         for name in self.others.get(call.function, ()):
             wrapper = self.wrappers[name]
@@ -473,7 +473,7 @@ class _Walk(Holding):
                     self.found.chosen.append((call, name))
                     return
 
-    def inlined(self, wrapper: Wrapper, body: c.Block, args: list[Known], call: c.Call) -> Known:
+    def inlined(self, wrapper: Wrapper, body: c.Block, args: list[ValueFacts], call: c.Call) -> ValueFacts:
         """The value of a body with these arguments."""
         outside = self.scope, self.environment
         self.scope = wrapper.named(args)
@@ -484,7 +484,7 @@ class _Walk(Holding):
         self.scope, self.environment = outside
         return found
 
-    def kept(self, wrapper: Wrapper, found: Known, args: list[Known], call: c.Call) -> Known:
+    def kept(self, wrapper: Wrapper, found: ValueFacts, args: list[ValueFacts], call: c.Call) -> ValueFacts:
         """The value of a body under the contract of its function: what the body leaves open is as promised, or refused."""
         params = wrapper.named(args)
         values = params | {"out": found}
@@ -499,7 +499,7 @@ class _Walk(Holding):
             found, dims=dims, dtype=found.dtype if isinstance(found.dtype, DType) else promise.dtype
         )
 
-    def promised(self, name: str, wrapper: Wrapper, args: list[Known]) -> Known:
+    def promised(self, name: str, wrapper: Wrapper, args: list[ValueFacts]) -> ValueFacts:
         """The result as the contract tells it, in the lengths of the arguments."""
         params = wrapper.named(args)
         mapping = self.lengths(params)
@@ -512,11 +512,11 @@ class _Walk(Holding):
             owner = params.get(promise.like)
             if owner is None:
                 return replace(promise, dtype=element)
-            return Known(name, owner.dims, element, owner.like)
+            return ValueFacts(name, owner.dims, element, owner.like)
         dims = list(promise.dims)
         for axis, dim in enumerate(c.stated_dims(kind) or ()):
             if isinstance(dim, p.PrimExpr) and wrapper.environment.is_bound(dim):
-                dims[axis] = self.known.known(p.substitute(wrapper.environment.value(dim), mapping))
+                dims[axis] = self.facts.substitute(p.substitute(wrapper.environment.value(dim), mapping))
         return replace(promise, dims=tuple(dims), dtype=element)
 
 

@@ -60,7 +60,7 @@ WRITTEN = frozenset((PARAMETERS, CAST, ASSERT, MACHINE))
 class ShapeCheck:
     """One condition that a place of a program demands.
 
-    `answer` is YES if the program proves it, NO if no run fulfils it, UNKNOWN if it remains for the run. `known` has the facts
+    `answer` is YES if the program proves it, NO if no run fulfils it, UNKNOWN if it remains for the run. `facts` has the facts
     before it. No run gets to a check that is not `is_reached`: an earlier one fails, or its branch is never taken.
     """
 
@@ -71,7 +71,7 @@ class ShapeCheck:
     answer: Answer
     place: object = None
     condition: p.PrimExpr | None = None
-    known: Assumptions = field(default_factory=Assumptions, repr=False)
+    facts: Assumptions = field(default_factory=Assumptions, repr=False)
     is_reached: bool = True
     callers: tuple[
         Fact, ...
@@ -89,7 +89,7 @@ class ShapeCheck:
         """The facts that decide it."""
         if self.callers:
             return self.callers
-        return () if self.condition is None else tuple(self.known.reasons(self.condition))
+        return () if self.condition is None else tuple(self.facts.reasons(self.condition))
 
     @cached_property
     def why(self) -> str:
@@ -104,7 +104,7 @@ class ShapeCheck:
             return "nothing before it tells"
         if self.condition is None:
             return _NOT_LENGTHS
-        return "; ".join(filter(None, (why_not(self.known, self.condition), self.call)))
+        return "; ".join(filter(None, (why_not(self.facts, self.condition), self.call)))
 
     @cached_property
     def remedy(self) -> str:
@@ -120,7 +120,7 @@ class ShapeCheck:
         if self.kind == MACHINE:
             return "prove or cast it before VMShapeLower"
         subject = self.subject if self.kind != OPERATOR else values_in(self.condition) or self.subject
-        return remedy(subject, self.condition, self.known)
+        return remedy(subject, self.condition, self.facts)
 
 
 @collector_at_rest()
@@ -137,16 +137,16 @@ def shape_checks(
     found: list[ShapeCheck] = []
     sites: list[CallSite] = []
     for name, fn in module.relax_functions.items():
-        known = assuming((given or {}).get(name, ()))
+        facts = assuming((given or {}).get(name, ()))
         walk = _Walk(module, name, trusted)
-        found += walk.function(fn, known)
+        found += walk.function(fn, facts)
         sites += walk.sites
     callers = Callers(module, {check.function for check in remaining(found)}, sites)
     return [_with_callers(check, callers) for check in found] if callers.sites else found
 
 
 def refuted_checks(module: IRModule) -> list[ShapeCheck]:
-    """Those of `shape_checks` that no run fulfils, apart from checks of parameters. Found in half the time or less."""
+    """The checks that no run fulfils, apart from those of parameters, found in at most half the time of `shape_checks`."""
     found: list[ShapeCheck] = []
     for name, fn in module.relax_functions.items():
         walk = _Walk(module, name, ALL)
@@ -232,16 +232,16 @@ class _Walk:
         """The name of a value."""
         return self.names.called(value)
 
-    def function(self, fn: e.Function, known: Assumptions) -> list[ShapeCheck]:
+    def function(self, fn: e.Function, facts: Assumptions) -> list[ShapeCheck]:
         """The checks of the function. One in virtual machine form makes its checks itself, by builtins."""
         if is_lowered(fn):
             self.machine = MachineState(self.module.functions)
-            self.sequence(fn.body, known, set())
+            self.sequence(fn.body, facts, set())
         else:
-            self.body(fn, known, set(), is_public=not fn.is_private)
+            self.body(fn, facts, set(), is_public=not fn.is_private)
         return self.checks
 
-    def body(self, fn: e.Function, known: Assumptions, scope: set[p.PrimVar], is_public: bool) -> None:
+    def body(self, fn: e.Function, facts: Assumptions, scope: set[p.PrimVar], is_public: bool) -> None:
         """Parameters, bindings, result. Arguments of a private function are checked where it is called."""
         params = [(param.struct_info or s.OBJECT, None, self.called(param)) for param in fn.params]
         if is_public and not (self.is_quick and are_always_possible([info for info, _, _ in params])):
@@ -250,61 +250,61 @@ class _Walk:
             for param, (info, _, name) in zip(fn.params, params, strict=True):
                 for demand in matching.demands(info, None, name):
                     is_told = demand.condition is not None and is_no_length(demand.condition)
-                    self.add(PARAMETERS, name, Demand(demand.text) if is_told else demand, param, known)
+                    self.add(PARAMETERS, name, Demand(demand.text) if is_told else demand, param, facts)
         inside = scope | {dim for param in fn.params for dim in all_dims(param.struct_info or s.OBJECT)}
         for param in fn.params:
-            known = self._lengths_of(param, known)
-        known = self.sequence(fn.body, known, inside)
+            facts = self._lengths_of(param, facts)
+        facts = self.sequence(fn.body, facts, inside)
         derived, declared = fn.body.struct_info, fn.ret_struct_info
         if derived is not None and declared is not None and declared is not derived:
             result = fn.body.body
             name = self.names.place(result) if isinstance(result, e.Var) else ""
-            known = self.place(
-                RESULT, "the result", declared, derived, fn, known, self.matching(inside), name
+            facts = self.place(
+                RESULT, "the result", declared, derived, fn, facts, self.matching(inside), name
             )
 
-    def _lengths_of(self, param: e.Var, known: Assumptions) -> Assumptions:
+    def _lengths_of(self, param: e.Var, facts: Assumptions) -> Assumptions:
         """What is known because a parameter exists: a tensor with a length of `n - 4` tells that n is at least 4."""
         for tensor, info in tensors(param.name, param.struct_info):
             for dim in info.lengths or ():
                 if dim.children() and at_least(dim, 0) is not Answer.YES:
-                    known = known.plus(p.GE(dim, p.IntImm(0, dim.dtype)), f"a length of {tensor}", param)
-        return known
+                    facts = facts.plus(p.GE(dim, p.IntImm(0, dim.dtype)), f"a length of {tensor}", param)
+        return facts
 
     def matching(self, scope: set[p.PrimVar]) -> Matching:
         """A matching that shares the names of unknown lengths."""
         return Matching(scope, {}, self.names.unknown, self.wildcards, self.names.fields)
 
-    def sequence(self, seq: e.SeqExpr, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
+    def sequence(self, seq: e.SeqExpr, facts: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
         """The bindings of a sequence; what is known after them. `scope` takes the variables that they bind."""
         for block in seq.blocks:
             for binding in with_pauses(block.bindings):
                 if self.visit is not None:
-                    self.visit(binding, known, Visible(scope, self.outer))
-                known = self.binding(binding, known, scope)
+                    self.visit(binding, facts, Visible(scope, self.outer))
+                facts = self.binding(binding, facts, scope)
         if self.visit is not None:
-            self.visit(seq, known, Visible(scope, self.outer))
-        return known
+            self.visit(seq, facts, Visible(scope, self.outer))
+        return facts
 
-    def binding(self, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
+    def binding(self, binding: e.Binding, facts: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
         """One binding."""
         value = binding.value
         if self.machine is not None:
-            return self._of_machine(binding, self.machine, known, scope)
+            return self._of_machine(binding, self.machine, facts, scope)
         name = binding.var.name if binding.var is not None else "_"
         if binding.var is not None:
             self._note(binding.var, binding)
         if isinstance(binding, e.MatchCast):
             matching = self.matching(scope)
-            known = self.place(
-                CAST, self.called(value), binding.struct_info, value.struct_info, binding, known, matching, self.names.place(value)
+            facts = self.place(
+                CAST, self.called(value), binding.struct_info, value.struct_info, binding, facts, matching, self.names.place(value)
             )  # fmt: skip
             scope.update(all_dims(binding.struct_info))
             for var, length in matching.bound:
-                known = known.plus(p.EQ(var, length), f"bound by the {binding.word} of {name}", binding)
-            return known
+                facts = facts.plus(p.EQ(var, length), f"bound by the {binding.word} of {name}", binding)
+            return facts
         if isinstance(value, e.If):
-            self._branches(value, known, scope)
+            self._branches(value, facts, scope)
         elif isinstance(value, e.Function):
             outside = self.outer
             own = {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)}
@@ -312,11 +312,11 @@ class _Walk:
             reached, tests = self.is_reached, self.tests
             if effects(self.module).mutable:  # it may be called after tensors were overwritten
                 self.tests = LengthTests()
-            self.body(value, known, scope, is_public=True)
+            self.body(value, facts, scope, is_public=True)
             self.outer, self.is_reached, self.tests = outside, reached, tests
         elif isinstance(value, e.Call):
-            known = self._call(value, name, binding, known, scope)
-        return known
+            facts = self._call(value, name, binding, facts, scope)
+        return facts
 
     def _note(self, var: e.Var, binding: e.Binding) -> None:
         """Note what a variable is."""
@@ -329,15 +329,15 @@ class _Walk:
         if packed is not None:
             self.externs[var] = packed
 
-    def _branches(self, value: e.If, known: Assumptions, scope: set[p.PrimVar]) -> None:
+    def _branches(self, value: e.If, facts: Assumptions, scope: set[p.PrimVar]) -> None:
         """Each branch with what its condition tells, if that is about lengths."""
         condition = self.tests.condition(value.condition)
         for branch, is_then in ((value.true_branch, True), (value.false_branch, False)):
-            inside = known
+            inside = facts
             outside = self.is_reached
             if condition is not None:
                 fact = condition if is_then else p.Not(condition)
-                self.is_reached = outside and known.prove(fact) is not Answer.NO
+                self.is_reached = outside and facts.prove(fact) is not Answer.NO
                 for part in conjuncts(fact):
                     inside = inside.plus(part, "the condition of this branch", value)
             if isinstance(branch, e.SeqExpr):
@@ -345,7 +345,7 @@ class _Walk:
             self.is_reached = outside
 
     def _of_machine(
-        self, binding: e.Binding, state: MachineState, known: Assumptions, scope: set[p.PrimVar]
+        self, binding: e.Binding, state: MachineState, facts: Assumptions, scope: set[p.PrimVar]
     ) -> Assumptions:
         """One binding in virtual machine form."""
         value, checked = binding.value, state.checked(binding)
@@ -353,40 +353,40 @@ class _Walk:
             before, outcomes, reached = state.slots, [], self.is_reached
             for branch in sequences(value):
                 state.slots = dict(before)
-                self.sequence(branch, known, scope)
+                self.sequence(branch, facts, scope)
                 outcomes.append(state.slots)
                 self.is_reached = reached
             same = outcomes[0].items()
             state.slots = {n: dim for n, dim in same if all(one.get(n) is dim for one in outcomes)}
             state.join(binding.var, [branch.body for branch in sequences(value)])
-            return known
+            return facts
         if checked is not None:
-            known = state.told(checked, known)
+            facts = state.facts_with(checked, facts)
             for demand in state.demands(binding):
-                known = self.add(MACHINE, self.called(checked), demand, binding, known)
+                facts = self.add(MACHINE, self.called(checked), demand, binding, facts)
         state.bind(binding)
         if isinstance(value, e.Call) and checked is None:
             state.call(value)
-        return known
+        return facts
 
     def _call(
-        self, call: e.Call, name: str, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]
+        self, call: e.Call, name: str, binding: e.Binding, facts: Assumptions, scope: set[p.PrimVar]
     ) -> Assumptions:
         op = call.op
         packed = self._extern(op)
         if packed is not None:
-            return self._packed(call, packed, binding, known)
+            return self._packed(call, packed, binding, facts)
         if isinstance(op, e.GlobalVar):
-            return self._arguments(call, op, binding, known)
+            return self._arguments(call, op, binding, facts)
         declared = find(op.name) if isinstance(op, e.OpRef) else None
         if declared is CallTir:
-            return self._kernel(call, binding, known)
+            return self._kernel(call, binding, facts)
         if declared is AssertOp:
-            return self._assert(call, binding, known)
+            return self._assert(call, binding, facts)
         if declared is not None:
             for demand, subject in self._of_operator(declared, call):
-                known = self.add(OPERATOR, subject or f"{_short(declared)} in {name}", demand, binding, known)
-        return known
+                facts = self.add(OPERATOR, subject or f"{_short(declared)} in {name}", demand, binding, facts)
+        return facts
 
     def _of_operator(self, declared: type[Op], call: e.Call) -> Sequence[tuple[Demand, str]]:
         """What an operator demands of the lengths of its operands, with the subject if it is not the operator itself.
@@ -433,7 +433,7 @@ class _Walk:
         return self.matching(set()).named(info, self.names.place(arg))
 
     def _arguments(
-        self, call: e.Call, op: e.GlobalVar, binding: e.Binding, known: Assumptions
+        self, call: e.Call, op: e.GlobalVar, binding: e.Binding, facts: Assumptions
     ) -> Assumptions:
         """The arguments of a call of a function of the module."""
         callee = self.module.functions.get(op.name)
@@ -442,14 +442,14 @@ class _Walk:
                 (f"{called} of {op.name}", q.struct_info or s.OBJECT, arg.struct_info, self.names.place(arg))
                 for q, called, arg in zip(callee.params, names_of(callee.params), call.args, strict=True)
             ]
-            matching, known = self._matched(ARGUMENTS, rows, binding, known)
-            given = self.names.given(callee, call)
-            site = CallSite(op.name, self.name, binding, matching.values, given, known, self.is_reached)
+            matching, facts = self._matched(ARGUMENTS, rows, binding, facts)
+            operands = self.names.operands_at(callee, call)
+            site = CallSite(op.name, self.name, binding, matching.values, operands, facts, self.is_reached)
             self.sites.append(site)
-        return known
+        return facts
 
     def _packed(
-        self, call: e.Call, value: e.ExternFunc, binding: e.Binding, known: Assumptions
+        self, call: e.Call, value: e.ExternFunc, binding: e.Binding, facts: Assumptions
     ) -> Assumptions:
         """What a packed function with a signature needs, and what a call states of the result. Nobody checks it in the run."""
         info = value.struct_info
@@ -457,13 +457,13 @@ class _Walk:
         if signature is not None and len(signature) == len(call.args):
             pairs = zip(signature, call.args, map(self.names.place, call.args), strict=True)
             rows = [(f"{name} for {value.name}", want, arg.struct_info, name) for want, arg, name in pairs]
-            _, known = self._matched(PACKED, rows, binding, known)
+            _, facts = self._matched(PACKED, rows, binding, facts)
         stated = call.struct_info
         is_told = isinstance(stated, (s.TensorStructInfo, s.TupleStructInfo, s.ShapeStructInfo))
         if is_told and binding.var is not None and not value.name.startswith("vm.builtin."):
             demand = Demand(f"{self.called(binding.var)} is {stated}")
-            known = self.add(PACKED, _OF_PACKED + value.name, demand, binding, known)
-        return known
+            facts = self.add(PACKED, _OF_PACKED + value.name, demand, binding, facts)
+        return facts
 
     def _extern(self, callee: e.Expr) -> e.ExternFunc | None:
         """The packed function that a callee is."""
@@ -474,15 +474,15 @@ class _Walk:
             found = self.module.functions.get(callee.name)
         return found if isinstance(found, e.ExternFunc) else None
 
-    def _assert(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
+    def _assert(self, call: e.Call, binding: e.Binding, facts: Assumptions) -> Assumptions:
         """An assertion about lengths; one about data tells nothing."""
         info = call.args[0].struct_info if call.args else None
         condition = info.value if isinstance(info, s.PrimStructInfo) else None
         if condition is None:
-            return known
-        return self.add(ASSERT, "the assertion", Demand(str(condition), condition), binding, known)
+            return facts
+        return self.add(ASSERT, "the assertion", Demand(str(condition), condition), binding, facts)
 
-    def _kernel(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
+    def _kernel(self, call: e.Call, binding: e.Binding, facts: Assumptions) -> Assumptions:
         """The buffers of a call_tir: its tensors, then its outputs."""
         callee, arguments = call.args[:2]
         kernel = self.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
@@ -492,34 +492,34 @@ class _Walk:
             or not isinstance(infos, s.TupleStructInfo)
             or not call.sinfo_args
         ):
-            return known
+            return facts
         outs = call.sinfo_args[0]
         have = [*infos.fields, *(outs.fields if isinstance(outs, s.TupleStructInfo) else (outs,))]
         want = prim_func_info(kernel).params or ()
         if len(have) < len(want):
             have += [arg.struct_info or s.OBJECT for arg in call.args[2:]]
         if len(have) != len(want):
-            return known
+            return facts
         if all(map(operator.is_, want, have)):
-            return known  # nothing can differ
+            return facts  # nothing can differ
         kernel_name = callee.name if isinstance(callee, e.GlobalVar) else ""
         subjects = [f"{param.name} of {kernel_name}" for param in kernel.params]
         values = self._values_of(arguments, len(infos.fields), len(have))
-        return self._matched(KERNEL, list(zip(subjects, want, have, values, strict=True)), binding, known)[1]
+        return self._matched(KERNEL, list(zip(subjects, want, have, values, strict=True)), binding, facts)[1]
 
     def _matched(
         self,
         kind: str,
         rows: Sequence[tuple[str, s.StructInfo, s.StructInfo | None, str]],
         binding: e.Binding,
-        known: Assumptions,
+        facts: Assumptions,
     ) -> tuple[Matching, Assumptions]:
         """The demands of values that are passed together, each with its subject, wanted and actual StructInfo, and name."""
         matching = self.matching(set())
         matching.bind([row[1:] for row in rows])
         for subject, want, have, name in rows:
-            known = self.place(kind, subject, want, have, binding, known, matching, name)
-        return matching, known
+            facts = self.place(kind, subject, want, have, binding, facts, matching, name)
+        return matching, facts
 
     def _values_of(self, arguments: e.Expr, inputs: int, count: int) -> list[str]:
         """The names of what a kernel gets: the fields of a tuple, then results and lengths."""
@@ -536,25 +536,25 @@ class _Walk:
         want: s.StructInfo,
         have: s.StructInfo | None,
         place: object,
-        known: Assumptions,
+        facts: Assumptions,
         matching: Matching,
         name: str = "",
     ) -> Assumptions:
         """The demands of one value at one place; what is known after them."""
         for demand in matching.demands(want, have, name or subject):
-            known = self.add(kind, subject, demand, place, known)
-        return known
+            facts = self.add(kind, subject, demand, place, facts)
+        return facts
 
-    def add(self, kind: str, subject: str, demand: Demand, place: object, known: Assumptions) -> Assumptions:
+    def add(self, kind: str, subject: str, demand: Demand, place: object, facts: Assumptions) -> Assumptions:
         """Note one check, decided or not; what is known after it."""
         condition = demand.condition
         parts = [] if condition is None else conjuncts(condition)
-        answer = all_of(map(known.prove, parts))
+        answer = all_of(map(facts.prove, parts))
         is_wanted = answer is not Answer.YES or kind == MACHINE or not _is_trivial(condition)
         if is_wanted and (answer is Answer.NO or not self.is_quick):
             self.checks.append(
                 ShapeCheck(
-                    self.name, kind, subject, demand.text, answer, place, condition, known, self.is_reached
+                    self.name, kind, subject, demand.text, answer, place, condition, facts, self.is_reached
                 )
             )
         if answer is Answer.NO and kind != PACKED:
@@ -565,11 +565,11 @@ class _Walk:
             or kind not in self.trusted
             or kind == PARAMETERS
         ):
-            return known
+            return facts
         line = getattr(getattr(place, "span", None), "line", None)
         for one in parts:
-            known = known.plus(one, f"checked {'in line ' + str(line) if line else 'before'}", place)
-        return known
+            facts = facts.plus(one, f"checked {'in line ' + str(line) if line else 'before'}", place)
+        return facts
 
 
 _OF_PACKED = "the result of "

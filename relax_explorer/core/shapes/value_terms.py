@@ -51,7 +51,7 @@ def kind_number(kind: str) -> p.IntImm:
     return p.IntImm(KINDS.index(kind), INT64)
 
 
-def told(info: s.StructInfo | None, what: str) -> p.PrimExpr | None:
+def info_term(info: s.StructInfo | None, what: str) -> p.PrimExpr | None:
     """What a StructInfo tells of a value: `.dtype`, `.ndim`, `.kind`, `.size`, `.shape[0]`, or `[0]` of a shape; None if it does not."""
     kind = _OF_INFO.get(type(info))
     if what == ".kind":
@@ -104,10 +104,10 @@ def both(conditions: Iterable[p.PrimExpr]) -> p.PrimExpr:
     return first
 
 
-def said(condition: p.PrimExpr) -> str:
+def condition_text(condition: p.PrimExpr) -> str:
     """A condition as people say it: `x.dtype == float32`, not the number of the element type."""
     if isinstance(condition, p.And):
-        return f"{said(condition.a)} and {said(condition.b)}"
+        return f"{condition_text(condition.a)} and {condition_text(condition.b)}"
     names = p.free_vars(condition)
     what = {_what(var) for var in names}
     if len(names) != 1 or what <= {"", "ndim"}:
@@ -212,18 +212,18 @@ class ValueNames:
     def _term(self, name: str) -> p.PrimVar:
         return self.unknown.setdefault(name, p.PrimVar(name))
 
-    def given(self, callee: e.Function, call: e.Call) -> Given:
+    def operands_at(self, callee: e.Function, call: e.Call) -> OperandTerms:
         """What a variable of the callee, such as `x.dtype` of a parameter, is at a call; None if that is not known."""
         args = dict(zip(names_of(callee.params), call.args, strict=True))
 
         def value(term: p.PrimVar) -> p.PrimExpr | None:
             found = _COPIES.match(term.name)
             arg = None if found is None else args.get(found["param"])
-            return None if found is None or arg is None else self._told(arg, found["rest"])
+            return None if found is None or arg is None else self._operand_term(arg, found["rest"])
 
         return value
 
-    def _told(self, arg: e.Expr, rest: str) -> p.PrimExpr | None:
+    def _operand_term(self, arg: e.Expr, rest: str) -> p.PrimExpr | None:
         """What an argument is, or a field of it: what its StructInfo tells, else the variable of that."""
         place = self.place(arg) if isinstance(arg, e.Var) else ""
         info = arg.struct_info
@@ -233,12 +233,12 @@ class ValueNames:
             if fields is not None and number >= len(fields):
                 return None  # the call has another problem, which is reported
             if isinstance(arg, e.Tuple):
-                return self._told(arg.fields[number], rest)
+                return self._operand_term(arg.fields[number], rest)
             place = self.fields.get(f"{place}[{number}]", f"{place}[{number}]")
             info = info.fields[number] if isinstance(info, s.TupleStructInfo) else None
-        return told(info, rest) or (self._term(place + rest) if place else None)
+        return info_term(info, rest) or (self._term(place + rest) if place else None)
 
 
-Given = Callable[[p.PrimVar], p.PrimExpr | None]
+OperandTerms = Callable[[p.PrimVar], p.PrimExpr | None]
 _COPIES = re.compile(r"(?P<param>\w+(?:'+|'\d+)?)(?P<rest>[.\[].*)$")
 _FIELD = re.compile(r"\[(?P<number>\d+)\](?P<rest>.+)$")

@@ -19,7 +19,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import all_dims, bindings, substitute_info
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, assuming
-from relax_explorer.core.shapes.given import LengthNames, read_conditions, scopes
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions, scopes
 from relax_explorer.core.shapes.origins import Explanation, Origins, Step, parting, paths
 from relax_explorer.core.shapes.residual import (
     ALL,
@@ -40,43 +40,43 @@ _DECIDABLE = (*_DIVISIONS, p.Min, p.Max)
 _ZERO, _ONE = p.IntImm(0), p.IntImm(1)
 
 
-def shortest(length: p.PrimExpr, known: Assumptions, visible: Visible) -> p.PrimExpr:
+def shortest(length: p.PrimExpr, facts: Assumptions, visible: Visible) -> p.PrimExpr:
     """The shortest form that was found of a length; of equally short ones, the length as it is written.
 
     A variable that is not in the length must be visible. A length stays if a division in it may stop the run.
     """
     if type(length) is p.IntImm or length.dtype.kind != "int" or size(length) > ATOM_LIMIT:
         return length
-    if type(length) is p.PrimVar and known.value(length) is None:
+    if type(length) is p.PrimVar and facts.value(length) is None:
         return length
-    if any(_may_stop(part, known) for part in _parts(length, known)):
+    if any(_may_stop(part, facts) for part in _parts(length, facts)):
         return length
     written = set(p.free_vars(length))
-    told = simplify(decided(length, known))
-    forms = [length, simplify(length), told, known.known(told)]
-    forms += [_named(form, known, visible) for form in forms]
+    told = simplify(decided(length, facts))
+    forms = [length, simplify(length), told, facts.substitute(told)]
+    forms += [_named(form, facts, visible) for form in forms]
     allowed = [form for form in forms if all(var in written or var in visible for var in p.free_vars(form))]
     return min(allowed, key=brevity)
 
 
-def _parts(expr: p.PrimExpr, known: Assumptions) -> list[p.PrimExpr]:
+def _parts(expr: p.PrimExpr, facts: Assumptions) -> list[p.PrimExpr]:
     """All subexpressions that may be evaluated, each before its operands."""
     found = [expr]
     for part in found:
         children = part.children()
-        answer = known.prove(children[0]) if _is_choice(part) else Answer.UNKNOWN
+        answer = facts.prove(children[0]) if _is_choice(part) else Answer.UNKNOWN
         taken = {Answer.YES: children[:2], Answer.NO: children[::2], Answer.UNKNOWN: children}
         found.extend(taken[answer])
     return found
 
 
-def _may_stop(part: p.PrimExpr, known: Assumptions) -> bool:
+def _may_stop(part: p.PrimExpr, facts: Assumptions) -> bool:
     """True for a division by what may be 0, and for an intrinsic, which may divide, too."""
     if isinstance(part, p.PrimCall):
         return not _is_choice(part)
     if not isinstance(part, _DIVISIONS):
         return False
-    return known.prove(p.NE(part.b, p.IntImm(0, part.b.dtype))) is not Answer.YES
+    return facts.prove(p.NE(part.b, p.IntImm(0, part.b.dtype))) is not Answer.YES
 
 
 def _is_choice(expr: p.PrimExpr) -> bool:
@@ -84,32 +84,32 @@ def _is_choice(expr: p.PrimExpr) -> bool:
     return isinstance(expr, p.Select) or (isinstance(expr, p.PrimCall) and expr.op == "if_then_else")
 
 
-def decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
+def decided(expr: p.PrimExpr, facts: Assumptions) -> p.PrimExpr:
     """An expression with each minimum, choice, quotient and remainder replaced that the facts tell."""
     children = expr.children()
-    new = tuple([decided(child, known) for child in children])
+    new = tuple([decided(child, facts) for child in children])
     if new != children:
         expr = expr.with_children(new)
     if _is_choice(expr):
         condition, yes, no = new
-        answer = known.prove(condition)
+        answer = facts.prove(condition)
         return expr if answer is Answer.UNKNOWN else yes if answer is Answer.YES else no
     if not isinstance(expr, _DECIDABLE):
         return expr
     values = (
-        one for one in (*new, _ZERO, _ONE) if one.dtype is expr.dtype and known.equal(expr, one) is Answer.YES
+        one for one in (*new, _ZERO, _ONE) if one.dtype is expr.dtype and facts.equal(expr, one) is Answer.YES
     )
     return next(values, expr)
 
 
-def _named(expr: p.PrimExpr, known: Assumptions, visible: Visible) -> p.PrimExpr:
+def _named(expr: p.PrimExpr, facts: Assumptions, visible: Visible) -> p.PrimExpr:
     """An expression with the visible variables put in the place of equal parts."""
     if expr.dtype.kind == "int" and type(expr) is not p.IntImm:
-        for var in known.names(expr):
+        for var in facts.names(expr):
             if var in visible and var.dtype is expr.dtype:
                 return var
     children = expr.children()
-    new = tuple([_named(child, known, visible) for child in children])
+    new = tuple([_named(child, facts, visible) for child in children])
     return expr if new == children else expr.with_children(new)
 
 
@@ -276,7 +276,7 @@ def what_if(module: IRModule, function: str, text: str) -> WhatIf:
             Diagnostic(codes.NOTATION, f"these conditions are about {' and '.join(asked)}", help=help)
         )
     ((function, conditions),) = asked.items()
-    given = names.told(conditions)
+    given = names.text_of(conditions)
     fn = module.relax_functions.get(function)
     if fn is None:
         return WhatIf(function, given, (), ())
@@ -309,29 +309,29 @@ def _infos(
 
     waiting: list[e.Binding] = []  # the last binding: what it checks is known at the next place
 
-    def note(var: e.Var | None, place: object, known: Assumptions) -> None:
+    def note(var: e.Var | None, place: object, facts: Assumptions) -> None:
         if var is None or var.struct_info is None:
             return
-        values = {dim: known.known(dim) for dim in all_dims(var.struct_info)}
+        values = {dim: facts.substitute(dim) for dim in all_dims(var.struct_info)}
         values = {dim: value for dim, value in values.items() if own.issuperset(p.free_vars(value))}
         info = substitute_info(var.struct_info, values)
         if info is not var.struct_info:
             info = map_lengths(info, simplify)
-        impossible = tuple(_impossible(var.struct_info, known))
-        told = info if impossible else map_lengths(info, lambda dim: _told(dim, known))
-        is_reached = told is info or not known.are_contradictory
+        impossible = tuple(_impossible(var.struct_info, facts))
+        told = info if impossible else map_lengths(info, lambda dim: _told(dim, facts))
+        is_reached = told is info or not facts.are_contradictory
         found[var] = _There(place, told, impossible, is_reached)
 
-    def visit(place: e.Binding | e.SeqExpr, known: Assumptions, visible: Visible) -> None:
+    def visit(place: e.Binding | e.SeqExpr, facts: Assumptions, visible: Visible) -> None:
         while waiting:
             before = waiting.pop()
-            note(before.var, before, known)
+            note(before.var, before, facts)
         if isinstance(place, e.SeqExpr) or place not in inside:
             return
         if isinstance(place.value, (e.If, e.Function)):  # the next place is inside of it
-            note(place.var, place, known)
+            note(place.var, place, facts)
             for param in place.value.params if isinstance(place.value, e.Function) else ():
-                note(param, param, known)
+                note(param, param, facts)
         else:
             waiting.append(place)
 
@@ -342,30 +342,34 @@ def _infos(
     return found
 
 
-def _told(dim: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
+def _told(dim: p.PrimExpr, facts: Assumptions) -> p.PrimExpr:
     """A length without the minima, choices and quotients that facts tell."""
-    told = decided(dim, known)
+    told = decided(dim, facts)
     return dim if told is dim else simplify(told)
 
 
-def _impossible(info: s.StructInfo, known: Assumptions) -> Iterator[str]:
+def _impossible(info: s.StructInfo, facts: Assumptions) -> Iterator[str]:
     """Why no run has a value with these lengths, in words. Nothing is said of a place that no run gets to."""
 
     def holds(condition: p.PrimExpr) -> bool:
-        return known.prove(condition) is Answer.YES and not known.are_contradictory
+        return facts.prove(condition) is Answer.YES and not facts.are_contradictory
 
     for dim in dict.fromkeys(dim for _, dim in paths(info) if dim.children()):
-        part = _undefined(dim, known)
-        if part is not None and not known.are_contradictory:
+        part = _undefined(dim, facts)
+        if part is not None and not facts.are_contradictory:
             divisor = "" if isinstance(part.b, p.IntImm) else f" by {part.b}, which is 0"
             yield f"{part} divides{divisor or ' by 0'}"
         elif part is None and dim.dtype.is_int and holds(p.LT(dim, p.IntImm(0, dim.dtype))):
-            yield f"{dim} is {known.known(dim)}" if known.known(dim).is_literal else f"{dim} is negative"
+            yield (
+                f"{dim} is {facts.substitute(dim)}"
+                if facts.substitute(dim).is_literal
+                else f"{dim} is negative"
+            )
 
 
-def _undefined(expr: p.PrimExpr, known: Assumptions) -> p.Binary | None:
+def _undefined(expr: p.PrimExpr, facts: Assumptions) -> p.Binary | None:
     """The part of an expression that divides by what facts tell to be 0."""
-    return division_by_zero(expr, lambda by: known.prove(p.EQ(by, p.IntImm(0, by.dtype))) is Answer.YES)
+    return division_by_zero(expr, lambda by: facts.prove(p.EQ(by, p.IntImm(0, by.dtype))) is Answer.YES)
 
 
 def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) -> list[ShapeCheck]:
@@ -380,6 +384,6 @@ def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) 
         for check in after
         if check.answer is not Answer.UNKNOWN
         and (id(check.place), check.kind, check.text) in open_
-        and (check.condition is None or _undefined(check.condition, check.known) is None)
-        and not check.known.are_contradictory
+        and (check.condition is None or _undefined(check.condition, check.facts) is None)
+        and not check.facts.are_contradictory
     ]

@@ -36,11 +36,10 @@ COMPARISONS: dict[str, type[p.Comparison]] = {
 DEEPEST = 100  # nested parentheses and blocks
 
 
-class NoteReader(ABC):
-    """A text, its current token, and what every such notation needs. Raises Failure with the place of a mistake."""
+class TokenReader(ABC):
+    """A text and its current token. Raises Failure with the place of a mistake."""
 
-    sample = "samples/relations/layer.relay"  # what hints name
-    form = ""  # what hints say instead
+    stray = ""  # what is said of a character that begins no token
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -48,17 +47,50 @@ class NoteReader(ABC):
         self.kind, self.token, self.start, self.end, self.last = "", "", 0, 0, 0
         self.advance()
 
+    @property
+    @abstractmethod
+    def tokens(self) -> re.Pattern[str]:
+        """The tokens that may follow the current one: groups by kind, the last one, `wrong`, for anything."""
+
+    @abstractmethod
+    def fail(self, message: str) -> NoReturn:
+        """Raise Failure for the current token."""
+
     def advance(self) -> str:
         """Go to the next token, and return the one before."""
+        found = self.tokens.match(self.source.text, self.at)
         token, self.last = self.token, self.end
-        found = (_INDEX if token == "." else _TOKEN).match(self.source.text, self.at)
         assert found is not None  # the last alternative matches anything
         self.kind = found.lastgroup or ""
         self.token, self.start, self.end = found[self.kind], found.start(self.kind), found.end(self.kind)
         self.at = found.end()
         if self.kind == "wrong":
-            self.fail(f"{self.token!r} has no meaning here")
+            self.fail(f"{self.token!r} {self.stray}")
         return token
+
+    def sees(self, *tokens: str) -> bool:
+        """True if the current token is one of these."""
+        return self.kind in ("mark", "name") and self.token in tokens
+
+    def takes(self, token: str) -> bool:
+        """Skip a token if it is the current one."""
+        found = self.sees(token)
+        if found:
+            self.advance()
+        return found
+
+
+class NoteReader(TokenReader):
+    """What every such notation needs."""
+
+    sample = "samples/relations/layer.relay"  # what hints name
+    form = ""  # what hints say instead
+    stray = "has no meaning here"
+
+    @property
+    def tokens(self) -> re.Pattern[str]:
+        """Behind a dot, numbers are whole."""
+        return _INDEX if self.token == "." else _TOKEN
 
     def span(self, start: int | None = None) -> Span:
         """The text from `start` to the end of the last token; without `start`, the current token."""
@@ -73,17 +105,6 @@ class NoteReader(ABC):
         form = self.form or f"Compare it with the samples, such as {self.sample}."
         fix = form if code is codes.NOTATION else code.fix
         raise Failure(Diagnostic(code, message, labels, help=help or fix))
-
-    def sees(self, *tokens: str) -> bool:
-        """True if the current token is one of these."""
-        return self.kind in ("mark", "name") and self.token in tokens
-
-    def takes(self, token: str) -> bool:
-        """Skip a token if it is the current one."""
-        found = self.sees(token)
-        if found:
-            self.advance()
-        return found
 
     def expect(self, token: str) -> None:
         """Skip a token, which must be the current one."""
@@ -155,11 +176,11 @@ class NoteReader(ABC):
         """The element type that the current token names; None if it names none."""
         return named_element(self.token) if self.kind == "name" else None
 
-    def refuse_wrong_element(self, place: Span | None = None) -> None:
+    def refuse_wrong_element(self) -> None:
         """Raise Failure if the current token is written like an element type, but is none, such as `float32x0`."""
         if self.kind == "name" and _LIKE_ELEMENT.match(self.token) and self.element() is None:
             self.fail(
-                f"`{self.token}` is no element type", place,
+                f"`{self.token}` is no element type",
                 help=f"Write float32, bool, or int8x4 for elements of 4 lanes; there are 1 to {MOST_LANES}.",
             )  # fmt: skip
 

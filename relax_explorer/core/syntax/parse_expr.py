@@ -24,7 +24,7 @@ from relax_explorer.core.syntax.parse_forms import (
     scalar_constant,
 )
 from relax_explorer.core.syntax.parse_info import InfoReader
-from relax_explorer.core.syntax.python_tree import dotted
+from relax_explorer.core.syntax.python_tree import dotted, left_chain
 from relax_explorer.core.syntax.reader import Read
 
 TENSOR_OPERATORS: dict[type, str] = {
@@ -229,9 +229,7 @@ class ExprReader:
     # -- operators of Python --------------------------------------------------------------------------------------
 
     def _binary(self, node: ast.BinOp) -> Read:
-        operations = [node]
-        while isinstance(operations[-1].left, ast.BinOp):  # a sum of many terms nests deeply to the left
-            operations.append(operations[-1].left)
+        operations = left_chain(node)
         value = self.read(operations[-1].left)
         for operation in reversed(operations):
             value = self._combine(operation, operation.op, value, self.read(operation.right))

@@ -36,7 +36,7 @@ from relax_explorer.core.syntax.parse_dim import (
     negated,
     truth,
 )
-from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, left_chain
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
 from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 
@@ -119,9 +119,7 @@ class OperandReader(ABC):
             raise self.ctx.fail_with_fix(codes.BAD_LITERAL, text, node) from None
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
-        operations = [node]  # a sum of many terms nests deeply to the left
-        while isinstance(operations[-1].left, ast.BinOp):
-            operations.append(operations[-1].left)
+        operations = left_chain(node)
         value = self.read(operations[-1].left)
         for operation in reversed(operations):
             value = self._operation(operation, *self.align(value, self.read(operation.right)))

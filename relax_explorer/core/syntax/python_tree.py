@@ -94,6 +94,14 @@ def plain_constant(node: ast.expr, inner: Callable[[ast.expr], object]) -> objec
     return NO_LITERAL if odd is None else odd
 
 
+def left_chain(node: ast.BinOp) -> list[ast.BinOp]:
+    """`a + b + c` as its operations, the last one first: a sum of many terms nests deeply to the left."""
+    operations = [node]
+    while isinstance(operations[-1].left, ast.BinOp):
+        operations.append(operations[-1].left)
+    return operations
+
+
 def elements(node: ast.expr) -> list[ast.expr]:
     """The items of a tuple or list, or the expression itself."""
     return node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from relax_explorer.core.arith.bounds import truncated
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.node import operands_first
@@ -125,13 +126,8 @@ def _floor_div(a: Interval, b: Interval) -> Interval | None:
     return _hull(*quotients) if quotients else None
 
 
-def _trunc(x: int, y: int) -> int:
-    quotient = abs(x) // abs(y)
-    return quotient if (x < 0) == (y < 0) else -quotient
-
-
 def _trunc_div(a: Interval, b: Interval) -> Interval | None:
-    quotients = [_trunc(x, y) for part in _divisors(b) for x in a for y in part]
+    quotients = [truncated(x, y) for part in _divisors(b) for x in a for y in part]
     if quotients and a[0] < 0 < a[1]:
         quotients.append(0)
     return _hull(*quotients) if quotients else None

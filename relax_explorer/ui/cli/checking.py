@@ -24,9 +24,9 @@ from relax_explorer.core.session.stages import Stage, distinct
 from relax_explorer.core.source import Span
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at
-from relax_explorer.ui.cli.output import Remark, Result, Styled, counted
+from relax_explorer.ui.cli.output import Remark, Result, Styled
 from relax_explorer.viz.problem import headline, render
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import counted, visible
 
 NOTATIONS = (CONTRACTS, RELATIONS)
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004", "RX0035", "RX0036"})
@@ -75,7 +75,7 @@ def _of_stage(found: tuple[Diagnostic, ...], stage: Stage | None) -> tuple[Diagn
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:
     """The problems of a program with shape contracts, or in Relay's notation."""
-    from relax_explorer.viz.solving_report import read_solving
+    from relax_explorer.viz.solver_steps import read_solving
 
     try:
         solving = read_solving(path)

@@ -110,10 +110,10 @@ def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
     )
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error]
-    said = output.of_passes(session)
-    if errors or any(item.code is pass_codes.BAD_OPTION for item in said):
-        raise Failure(*errors, *said)
-    output.report(said)
+    found = output.of_passes(session)
+    if errors or any(item.code is pass_codes.BAD_OPTION for item in found):
+        raise Failure(*errors, *found)
+    output.report(found)
     return built(session)
 
 
@@ -363,8 +363,8 @@ class CommandTest:
                 return f"{self.words[0]} wrote more than 64 MiB"
         if done.status == 0:
             return ""
-        said = (done.errors or done.output).decode("utf-8", "replace").strip().split("\n")[-1]
-        return f"{self.words[0]} exited with {done.status}{': ' if said else ''}{said[:200]}"
+        last_line = (done.errors or done.output).decode("utf-8", "replace").strip().split("\n")[-1]
+        return f"{self.words[0]} exited with {done.status}{': ' if last_line else ''}{last_line[:200]}"
 
 
 def _one_stage(command: str, build: Build) -> click.UsageError:

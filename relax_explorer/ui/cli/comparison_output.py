@@ -22,7 +22,7 @@ from relax_explorer.viz.pair_table import (
     judgement_word,
     pair_names,
     pair_state,
-    verdict_line,
+    verdict_word,
 )
 from relax_explorer.viz.visible import fit, visible
 
@@ -46,7 +46,7 @@ def compared(result: Comparison, everything: bool) -> Result:
 def _comparison(result: Comparison, everything: bool) -> Iterator[str]:
     yield f"A {visible(result.a, 200)}\nB {visible(result.b, 200)}\nfunction {result.function}"
     for number, verdict in enumerate(result.verdicts):
-        yield f"sample {number + 1} of {len(result.verdicts)} ({visible(verdict.sample, 200)}): {_word(verdict)}"
+        yield f"sample {number + 1} of {len(result.verdicts)} ({visible(verdict.sample, 200)}): {verdict_word(verdict)}"
         for name, apart in verdict.results:
             yield f"  {visible(name, 60)}: {_result_text(verdict, apart)}"
         yield from _judgement_line(verdict)
@@ -76,14 +76,6 @@ def _judgement_line(verdict: Verdict) -> Iterator[str]:
 
 def _count(apart: Delta) -> int:
     return apart.count
-
-
-def _word(verdict: Verdict) -> str:
-    if not verdict.equal:
-        return f"DIFFERENT, {verdict.reason}"
-    if verdict.ran:
-        return verdict_line(verdict)
-    return f"both stop: {visible(verdict.stopped[0], 200)}"
 
 
 def _first_lines(verdict: Verdict) -> Iterator[str]:

@@ -9,21 +9,20 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from relax_explorer.core.session.command import Argument
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.output import Exact, Result
 
 VARIABLE = "_RELAX_EXPLORER_COMPLETE"  # click asks for completions by this variable of the environment
 PROGRAMS = ("rxe", "relax-explorer")
 Items = Iterable[tuple[str, str]]  # values, each with a remark
 
 
-def completion(shell: str) -> int:
+def completion(shell: str) -> Result:
     """Print the script for a shell."""
     kind = get_completion_class(shell)
     assert kind is not None  # the command line offers no other shell
     # Without the check of click's own class, which starts the shell to ask for its version.
     scripts = [ShellComplete.source(kind(click.Command(None), {}, name, VARIABLE)) for name in PROGRAMS]
-    output.write("\n".join(scripts))
-    return output.OK
+    return Result("completion", {}, [Exact("\n".join(scripts))])
 
 
 def complete(argument: Argument, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import click
 
@@ -30,12 +30,9 @@ from relax_explorer.ui.cli.opening import session_to_run, short_input
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
-from relax_explorer.viz.lockstep_text import lockstep_data, lockstep_lines
 from relax_explorer.viz.visible import visible
 
 PROMPT = "(rxe) "
-Show = Callable[[str, Answer], None]
-"""Prints the answer to a command."""
 
 
 class Ending(Protocol):
@@ -55,32 +52,30 @@ def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] 
     return None if is_prompt else short_input("--script", script or "-").splitlines()
 
 
-def printer(
-    schema: str, data: Callable[[Answer], dict[str, Any]], lines: Callable[[Answer, int], list[str]]
-) -> Show:
-    """Prints each answer as lines of text, or as a line of JSON."""
-
-    def text(answer: Answer) -> Iterator[str]:
-        yield from lines(answer, shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
-
-    def show(command: str, answer: Answer) -> None:
-        output.show_answer(Result(schema, lambda: {"command": command, **data(answer)}, text(answer)))
-
-    return show
-
-
 @dataclass(frozen=True)
 class Console:
-    """A session with the function that runs its commands, and the one that prints the answers."""
+    """A session with the function that runs its commands, and the schema of their answers."""
 
     session: Ending
     execute: Callable[[str], Answer]
-    show: Show
+    schema: str
     commands: Sequence[Command[Answer]]
 
-    def run(self, lines: Sequence[str] | None, name: str) -> int:
-        """Run the lines of the script `name`, or those typed at a prompt. Returns the exit status."""
+    def run(self, first: Answer, lines: Sequence[str] | None, name: str) -> int:
+        """Show where the session stands, then run the lines of the script `name`, or those typed at a prompt. Returns the exit status."""
+        self.show("", first)
         return self._prompt() if lines is None else self._script(lines, name)
+
+    def show(self, command: str, answer: Answer) -> None:
+        """Print the answer to a command as lines of text, or as a line of JSON."""
+
+        def lines() -> Iterator[str]:
+            yield from answer_lines(
+                answer, shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+            )
+
+        data = {"command": command, **answer_data(answer)} if output.is_json() else {}
+        output.show_answer(Result(self.schema, data, lines()))
 
     def _script(self, lines: Sequence[str], name: str) -> int:
         """Run the commands up to a wrong one. After ctrl+c, the rest is run, but the status is that of an interruption."""
@@ -184,10 +179,8 @@ def debug(
         )
     )
     opened = open_debug_session(session, debugger, last.number, start.program)
-    show = printer("debug", answer_data, answer_lines)
-    show("", opened.stop())
-    console = Console(opened, lambda line: _executed(opened, line), show, DEBUG_COMMANDS)
-    return console.run(commands, script or "-")
+    console = Console(opened, lambda line: _executed(opened, line), "debug", DEBUG_COMMANDS)
+    return console.run(opened.stop(), commands, script or "-")
 
 
 def _executed(session: DebugSession, line: str) -> Answer:
@@ -212,11 +205,9 @@ def walk(runs: Lockstep, names: tuple[str, str], commands: Sequence[str] | None,
     a, b = [visible(name, 200) for name in names]
     head = f"A {a}\nB {b}\nfunction {runs.trial.function}, {visible(str(runs.trial.sample), 200)}"
     output.say_lines([head])
-    show = printer("lockstep", lockstep_data, lockstep_lines)
     session = LockstepSession(runs)
-    show("", session.stop())
     console = Console(
-        session, lambda line: execute_from(LOCKSTEP_COMMANDS, session, line), show, LOCKSTEP_COMMANDS
+        session, lambda line: execute_from(LOCKSTEP_COMMANDS, session, line), "lockstep", LOCKSTEP_COMMANDS
     )
-    status = console.run(commands, script)
+    status = console.run(session.stop(), commands, script)
     return status or (output.OK if runs.verdict.equal else output.FOUND)

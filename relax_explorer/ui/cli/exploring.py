@@ -19,6 +19,7 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.folders import address
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.cli.output import Exact, Result
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.tui.keys import BadKeys, Keymap, keymap
 
@@ -82,7 +83,7 @@ def play(
     output_: Target | None,
     format: str,
     **arguments: object,
-) -> int:
+) -> Result:
     """Play a recording without a terminal, and print the screen."""
     from relax_explorer.ui.tui.key_recording import BadRecording, at_rest, screen_text
     from relax_explorer.ui.tui.key_recording import play as play_events
@@ -109,12 +110,10 @@ def play(
         app.exit(0)
 
     app.run(headless=True, size=_size(size, found), auto_pilot=played, loop=asyncio.new_event_loop())
-    output.write("\n\n".join(shown) + "\n", output_ or STANDARD_OUTPUT)
-    for said in app.permit.refused:
-        output.say(f"relax-explorer: {events}: {said}", err=True)
-    if problems:
-        output.say(f"relax-explorer: {events}: {problems[0]}", err=True)
-    return output.CANNOT if problems or app.return_code else output.OK
+    status = output.CANNOT if problems or app.return_code else output.OK
+    remarks = [f"relax-explorer: {events}: {text}" for text in (*app.permit.refused, *problems[:1])]
+    goal = output_ or STANDARD_OUTPUT
+    return Result("play", {}, [Exact("\n\n".join(shown))], status, remarks=remarks, file=goal)
 
 
 def _size(text: str | None, found: list[Event]) -> tuple[int, int]:

@@ -25,6 +25,7 @@ from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import chosen
+from relax_explorer.ui.cli.output import Exact, Result
 from relax_explorer.ui.cli.programs import open_session, two_stages
 from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -33,7 +34,8 @@ from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
-from relax_explorer.viz.solving_report import read_solving, solving_report
+from relax_explorer.viz.solver_steps import read_solving, solving_report
+from relax_explorer.viz.visible import json_document
 
 
 def between_stages(
@@ -119,9 +121,8 @@ def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
     around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
-) -> int:  # fmt: skip
+) -> Result:  # fmt: skip
     """Draw a graph."""
-
     check_format(output_ or STANDARD_OUTPUT, format)
     check_options(
         between,
@@ -166,7 +167,7 @@ _ENDINGS = {
 }
 
 
-def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> int:
+def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> Result:
     """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
     is_view = target.name is None and streams.is_ascii()
     style = format or (_style_of(target.name) if target.name else "unicode")
@@ -176,12 +177,11 @@ def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> 
     texts: dict[str, Callable[[], str]] = {
         "dot": graph.dot,
         "mermaid": graph.mermaid,
-        "json": lambda: _json(graph),
+        "json": lambda: output.json_text(json_document("graph", graph.data()), 2),
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
-    output.write(texts[style](), target)
-    return output.OK
+    return Result("graph", graph.data, [Exact(texts[style]())], file=target)
 
 
 def check_format(target: Target, format: str | None) -> None:
@@ -199,25 +199,14 @@ def _style_of(name: str) -> str:
     return _ENDINGS.get(ending, "svg")
 
 
-def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> int:
+def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> Result:
     try:
         picture = graph.draw(style, engine)
     except DrawError as error:
-        output.say(f"relax-explorer: {error}", err=True)
-        return output.CANNOT
-    output.write(picture.data, target)
-    for note in picture.notices:
-        output.say(note, err=True)
-    if target.name is not None:
-        output.say(
-            f"{target.name}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, laid out by {picture.engine}",
-            err=True,
-        )
-    return output.OK
-
-
-def _json(graph: Drawing) -> str:
-    return output.document("graph", graph.data())
+        return Result("graph", graph.data, (), output.CANNOT, remarks=[f"relax-explorer: {error}"])
+    size = f"{len(graph.nodes)} nodes, {len(graph.edges)} edges"
+    written = [f"{target.name}: {size}, laid out by {picture.engine}"] * (target.name is not None)
+    return Result("graph", graph.data, picture.data, remarks=[*picture.notices, *written], file=target)
 
 
 # -- reporting -------------------------------------------------------------------------------------------------------
@@ -227,7 +216,7 @@ def _json(graph: Drawing) -> str:
 def report(
     input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
     output_: Target | None, calls: str | None,
-) -> int:  # fmt: skip
+) -> Result:  # fmt: skip
     """Write a session, with a run of a function or of a file of calls; or the steps of type relations or shape contracts.
 
     A function that can't be run leaves its reason in the report's place for the run, and a warning.
@@ -236,8 +225,7 @@ def report(
 
     target, solving = output_ or STANDARD_OUTPUT, read_solving(input)
     if solving is not None:
-        output.write(solving_report(solving), target)
-        return output.OK
+        return Result("report", {}, [Exact(solving_report(solving))], file=target)
     session, choice = open_session(input, passes, "default"), (func, input_, shape, max_input)
     log: RunLog | None = None
     if not no_run:
@@ -247,8 +235,7 @@ def report(
             if calls is not None or any(choice[:3]):
                 raise
             output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
-    output.write(page(session, log), target)
-    return output.OK
+    return Result("report", {}, [Exact(page(session, log))], file=target)
 
 
 def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interrupt) -> RunLog | None:

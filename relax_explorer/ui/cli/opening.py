@@ -22,7 +22,7 @@ from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.stage_line import aside_title, modules_line
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import counted, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.naming import FieldNames
@@ -56,7 +56,7 @@ def tell(build: Build) -> None:
     if build.asides:
         count = len(build.stages)
         aside = ", ".join(map(aside_title, build.asides))
-        output.say(f"{count} stage{'s' * (count != 1)} of the module; aside: {aside}", err=True)
+        output.say(f"{counted(count, 'stage')} of the module; aside: {aside}", err=True)
     elif len(build.stages) > 1 and not build.is_folder:
         output.say(f"{visible(build.path, 200)}: {modules_line(build)}", err=True)
     if build.written:

@@ -16,18 +16,19 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.holding import Analysis, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
-from relax_explorer.ui.cli.output import Remark, Result, counted
+from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
 from relax_explorer.viz.solving import TABLES, Solving
+from relax_explorer.viz.visible import counted
 
 
 def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None) -> Result:
@@ -159,7 +160,10 @@ def run_contracts(
     fn = function_of_inputs(program)
     runner = Runner(program, terms, dict(zip([q.name for q in fn.params], inputs(fn), strict=True)), analysis)
     values = runner.run()
-    data = {"values": {name: value_row(value) for name, value in values.items()}, "assertions": runner.checks}
+    data = {
+        "values": {name: value_data(value) for name, value in values.items()},
+        "assertions": runner.checks,
+    }
     return Result("contract-run", data, _values(values, runner))
 
 
@@ -178,7 +182,7 @@ def function_of_inputs(program: c.Program) -> e.Function:
     return e.Function(params, e.SeqExpr((), e.Tuple(())))
 
 
-def value_row(value: object) -> dict[str, object]:
+def value_data(value: object) -> dict[str, object]:
     """A value for JSON; an array with its shape and dtype."""
     if not isinstance(value, np.ndarray):
         return {"value": value}

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-import relax_explorer
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
 from relax_explorer.ui.process import no_colors
-from relax_explorer.viz.visible import visible, visible_json, visible_lines
+from relax_explorer.viz.visible import json_document, visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
     from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -46,6 +44,10 @@ class Remark(str):
 class Exact(str):
     """A text for a reader that is a program: what ASCII lacks becomes escapes, not marks that look alike."""
 
+    def __new__(cls, text: str) -> Self:
+        """The text without the line break at its end, which every line gets."""
+        return super().__new__(cls, text.removesuffix("\n"))
+
 
 class Program(Exact):
     """TVMScript."""
@@ -56,12 +58,12 @@ class Result:
     """What a command found, for every format.
 
     JSON is `data`: a mapping, or a function that makes it when it is shown. Text is `lines`, best an iterator, so that they are only made
-    when they are shown. Both go to `file`; `problems` and `remarks` go to standard error behind them.
+    when they are shown; the bytes of a picture are written as they are. Both go to `file`; `problems` and `remarks` go to standard error behind them.
     """
 
     schema: str
     data: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-    lines: Iterable[str] = ()
+    lines: Iterable[str] | bytes = ()
     status: int = OK
     problems: Sequence[Diagnostic] = ()
     remarks: Sequence[str] = ()
@@ -94,12 +96,16 @@ def is_json() -> bool:
 
 def show(result: Result) -> int:
     """Print or write a result in the format of the command; returns its exit status."""
+    lines = result.lines
     if is_json():
-        write(document(result.schema, result.content) + "\n", result.file)
+        lines = [Exact(json_text(json_document(result.schema, result.content), 2))]
+    if isinstance(lines, bytes):
+        write(lines, result.file)
     elif result.file.name is not None:
-        write("\n".join([*result.lines, ""]), result.file)
+        write("\n".join([*lines, ""]), result.file)
     else:
-        say_lines(result.lines)
+        for line in lines:
+            _show_line(line)
     report(result.problems)
     for remark in result.remarks:
         say(remark, err=True)
@@ -110,6 +116,7 @@ def show_answer(result: Result) -> None:
     """Print one of the results of a session: its JSON is one line without a head."""
     if is_json():
         say(json_text({"schema": f"rxe.{result.schema}/1", **result.content}))
+    assert not isinstance(result.lines, bytes)  # a session shows no pictures
     say_lines(result.lines)
 
 
@@ -121,14 +128,18 @@ def say_lines(lines: Iterable[str]) -> None:
 
 def _show_line(line: str) -> None:
     if isinstance(line, Exact):
-        write(line, is_code=isinstance(line, Program))
+        # A program stays the same program: its strings get escapes, not marks that look alike.
+        text = visible_lines(
+            line.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else line
+        )
+        say_styled(code(text) if isinstance(line, Program) else text)
     elif isinstance(line, Styled):
         say_styled(line)
     else:
         say(line, err=isinstance(line, Remark))
 
 
-def columns(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
     """The rows of a table as lines of equal columns. The first `numbers` columns are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -140,11 +151,6 @@ def columns(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 check`, `2 checks`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------
@@ -237,37 +243,14 @@ def of_passes(session: Session) -> list[Diagnostic]:
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
 
 
-Plain: TypeAlias = "float | str | list[Plain] | dict[str, Plain] | None"
-"""Data for JSON."""
-
-
-def plain(value: object) -> Plain:
-    """Convert a value to JSON data: NaN and infinities as strings, arrays as lists."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
-
-
-def document(schema: str, content: Mapping[str, Any]) -> str:
-    """A JSON document with tool, version and schema."""
-    head = {"tool": "relax-explorer", "version": relax_explorer.__version__, "schema": f"rxe.{schema}/1"}
-    return json_text({**head, **content}, 2)
-
-
 def json_text(value: object, indent: int | None = None) -> str:
     """Data as JSON. If standard output takes only ASCII, other characters are escapes: the same data when read back."""
-    text = visible_json(plain(value), indent)
+    text = visible_json(value, indent)
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) if streams.is_ascii() else text
 
 
-def write(text: str | bytes, target: Target = STANDARD_OUTPUT, is_code: bool = False) -> None:
-    """Write text or bytes to a file or to standard output, where control characters are escaped and TVMScript has colours."""
+def write(text: str | bytes, target: Target) -> None:
+    """Write text or bytes to a file or to standard output, where control characters of text are escaped."""
     if target.name is not None:
         save(target, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     elif isinstance(text, bytes):
@@ -275,12 +258,7 @@ def write(text: str | bytes, target: Target = STANDARD_OUTPUT, is_code: bool = F
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()
     else:
-        shown = text.removesuffix("\n")
-        # A program stays the same program: its strings get escapes, not marks that look alike.
-        shown = visible_lines(
-            shown.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else shown
-        )
-        say_styled(code(shown) if is_code else shown)
+        _show_line(text if isinstance(text, Exact) else Exact(text))
 
 
 def save(target: Target, data: bytes) -> None:

@@ -33,7 +33,7 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
 from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
-from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.stage_line import KERNEL_MARKS, change_counts, history_line
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import visible
 
@@ -55,10 +55,10 @@ def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
         pipeline = with_files(pipeline_of(build, passes or usual))
         session = Session(build.stages[0].module, pipeline, build.path, directories.kernel_cache())
     session.run_all()
-    said = output.of_passes(session)
-    if any(item.code is pass_codes.BAD_OPTION for item in said):
-        raise Failure(*said)
-    output.report(said)
+    found = output.of_passes(session)
+    if any(item.code is pass_codes.BAD_OPTION for item in found):
+        raise Failure(*found)
+    output.report(found)
     return session
 
 
@@ -118,18 +118,9 @@ def _with_kinds(module: IRModule) -> IRModule:
 
 
 def opt(
-    input: str,
-    passes: str | None,
-    output_: Target | None,
-    dialect: str,
-    strict: bool,
-    print_after_change: bool,
-    no_verify_each: bool,
-    phase_check: str,
-    record: bool,
-    profile: str,
-    time_passes: bool,
-) -> int:
+    input: str, passes: str | None, output_: Target | None, dialect: str, strict: bool, print_after_change: bool, no_verify_each: bool,
+    phase_check: str, record: bool, profile: str, time_passes: bool,
+) -> Result | int:  # fmt: skip
     """Apply passes."""
     from relax_explorer.core.check.claimed_phase import recorded
     from relax_explorer.core.passes.pass_order import explain as explain_order
@@ -156,16 +147,11 @@ def opt(
             _say_time(outcome)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
-    is_shown = print_after_change and not output_
-    return output.OK if is_shown else _write(module, dialect, strict, output_ or STANDARD_OUTPUT)
-
-
-def _write(module: IRModule, dialect: str, strict: bool, target: Target) -> int:
-    """Write the text of a module, unless `strict` refuses it."""
+    if print_after_change and not output_:
+        return output.OK
     if not _may_print(module, dialect, strict):
         return output.FOUND
-    output.write(module.script(dialect), target, is_code=True)
-    return output.OK
+    return Result("opt", {}, [Program(module.script(dialect))], file=output_ or STANDARD_OUTPUT)
 
 
 def _say_time(outcome: Outcome) -> None:
@@ -322,18 +308,15 @@ def _history_lines(traces: Sequence[Trace], made: Compiled | None, instructions:
     for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
         first, *rest = stages
         shown = output.code(visible(text, 200))
-        yield Styled(f"{first.label:>5} {mark} {visible(first.made_by):<24} {shown}")
+        yield Styled(history_line(first.label, mark, first.made_by, shown, 5))
         if rest:
             labels, passes = _labels([trace.label for trace in rest]), ", ".join(t.made_by for t in rest)
             yield f"{labels:>5} {mark} unchanged by {passes}"
     if made is not None and instructions:
-        yield f"   vm ≈ {Path(made.path).name:<24} {visible(instructions, 200)}"
+        yield history_line("vm", "≈", Path(made.path).name, visible(instructions, 200), 5)
     for mark in dict.fromkeys(trace.mark for trace in traces):
         if mark in _MARKS:
             yield f"{mark} {_MARKS[mark]}"
-
-
-_CHANGES = {"made": "+", "removed": "-", "changed": "~"}
 
 
 EXECUTABLE = "executable"
@@ -379,11 +362,13 @@ def _kernel_history(traces: Sequence[KernelTrace]) -> Result:
 
 def _kernel_lines(traces: Sequence[KernelTrace]) -> Iterator[str]:
     """A line for each stage that made, changed or removed a kernel, and one for all others in a row."""
-    for change, group in groupby(traces, lambda item: item.change if item.change in _CHANGES else ""):
+    for change, group in groupby(traces, lambda item: item.change if item.change in KERNEL_MARKS else ""):
         items = list(group)
         for item in items if change else ():
             counts = "" if item.diff is None else f": {change_counts(ModuleDiff((item.diff,)))}"
-            yield f"{item.stage.label:>5} {_CHANGES[change]} {item.stage.made_by:<24} {change}{counts}"
+            yield history_line(
+                item.stage.label, KERNEL_MARKS[change], item.stage.made_by, f"{change}{counts}", 5
+            )
         if not change and items[0].change:
             yield f"{_labels([item.stage.label for item in items]):>5}   unchanged"
 

@@ -18,7 +18,7 @@ from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.phases.phases import PHASES
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.output import Exact, Remark, Result, columns
+from relax_explorer.ui.cli.output import Exact, Remark, Result, aligned
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.explanations import page_of
 from relax_explorer.viz.visible import fields_of
@@ -104,7 +104,7 @@ def list_ops() -> Result:
     running = sum(op.evaluate is not None or op.by_machine for op in every)
     lowered = sum(op.is_lowered() for op in every)
     lines = [
-        *columns([head, *map(_op_row, every)]),
+        *aligned([head, *map(_op_row, every)]),
         Remark(f"\n{len(every)} operators: {running} run here, {lowered} are lowered"),
         Remark("relax-explorer explain OPERATOR shows the details of one"),
     ]
@@ -150,13 +150,12 @@ def _page(style: str) -> Iterator[str]:
     if style == "text":
         yield Exact("\n".join(_text()))
     elif style == "markdown":
-        yield Exact(phase_table.markdown().removesuffix("\n"))
+        yield Exact(phase_table.markdown())
     else:
         from relax_explorer.viz.call_structure import phase_graph
 
         graph = phase_graph()
-        text = {"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]()
-        yield Exact(text.removesuffix("\n"))
+        yield Exact({"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]())
 
 
 def _data() -> dict[str, object]:

@@ -25,6 +25,7 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
+from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
@@ -39,11 +40,12 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
-from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_row
+from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_data
 from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
+from relax_explorer.viz.tables import Column, Columns
 
 
 def save(results: dict[str, Value], target: Target) -> None:
@@ -173,6 +175,16 @@ def _numbers(array: Array) -> Array | None:
 # The times of the bindings of a run as text and data.
 
 
+_WIDTHS = {"ms": 10, "share": 6, "runs": 6, "bytes": 12, "compile ms": 10}
+_TIMES = Columns(
+    [
+        *[Column(title, width, ">", is_whole=True) for title, width in _WIDTHS.items()],
+        Column(" engine", 10),
+        Column("binding"),
+    ]
+)
+
+
 def _slowest(times: BindingTimes) -> list[BindingTime]:
     return sorted(times.rows.values(), key=lambda row: -row.seconds)
 
@@ -184,20 +196,15 @@ def _times_data(times: BindingTimes) -> dict[str, Any]:
 def _time_lines(times: BindingTimes) -> Iterator[str]:
     """The times of the bindings as a table, the slowest first."""
     total = times.total
-    yield Remark(f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine    binding")
+    yield Remark(_TIMES.heading)
     for row in _slowest(times):
         share = f"{100 * row.seconds / total:.1f}%" if total else ""
         compiling = f"{row.compiling * 1000:.1f}" if row.compiling else ""
-        numbers = f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}"
-        yield Remark(f"{numbers}  {row.engine:9} {_text(row)}")
+        numbers = f"{row.seconds * 1000:.3f}", share, str(row.runs), f"{row.size:,}", compiling
+        yield Remark(_TIMES.line(*numbers, f" {row.engine}", _text(row)))
     compiled = sum([row.compiling for row in _slowest(times)])
     tail = f", and {compiled * 1000:.1f} ms of compiling" if compiled else ""
     yield Remark(f"{total * 1000:10.3f} ms in {len(times.rows)} bindings{tail}")
-
-
-def _operator(binding: e.Binding) -> str:
-    value = binding.value
-    return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
 
 
 def _text(row: BindingTime) -> str:
@@ -208,14 +215,14 @@ def _text(row: BindingTime) -> str:
         if type(value) is e.Call and value.args and isinstance(value.args[0], e.GlobalVar)
         else ""
     )
-    return f"{row.function}: {name} = {_operator(row.binding)}{f'({callee})' if callee else ''}"
+    return f"{row.function}: {name} = {callee_of(row.binding)}{f'({callee})' if callee else ''}"
 
 
 def _data(row: BindingTime, total: float) -> dict[str, Any]:
     return {
         "func": row.function,
         "var": row.binding.var.name if row.binding.var is not None else None,
-        "op": _operator(row.binding),
+        "op": callee_of(row.binding),
         "engine": row.engine,
         "runs": row.runs,
         "ms": round(row.seconds * 1000, 4),
@@ -312,7 +319,7 @@ def _results_of(machine: Machine, program: CallProgram | None) -> _Results:
 
 
 def _result_rows(results: _Results, is_named: bool) -> list[dict[str, object]]:
-    return [({"name": name} if is_named else {}) | value_row(value) for name, value in results.shown.items()]
+    return [({"name": name} if is_named else {}) | value_data(value) for name, value in results.shown.items()]
 
 
 Choice = tuple[str | None, tuple[str, ...], tuple[str, ...], float]

@@ -246,7 +246,7 @@ def _walk(walked: Walk, breakpoint: Breakpoint | None, detective: Breakpoint | N
         event = debugger.step()
         elapsed = (time.perf_counter() - last) * 1000
         if walked.asked.trace is not None:
-            rows.append(visible_json(output.plain(row(debugger, event, elapsed))))
+            rows.append(visible_json(row(debugger, event, elapsed)))
         walked.look(event)
     walked.is_stopped = True
 

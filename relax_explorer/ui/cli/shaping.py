@@ -17,7 +17,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.run_log import Costs, Site, Spent, check_costs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.shapes.given import LengthNames, read_conditions
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.core.shapes.why import what_if, why
@@ -25,12 +25,12 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
 from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.other_notations import OPTIONS, ContractOptions, contracts
-from relax_explorer.ui.cli.output import Remark, Result, columns, counted
+from relax_explorer.ui.cli.output import Remark, Result, aligned
 from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
-from relax_explorer.viz.visible import fields_of
+from relax_explorer.viz.visible import counted, fields_of
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 
@@ -115,7 +115,7 @@ def _assumed(
         return {}, {}
     names = LengthNames(module, function)
     conditions = read_conditions(text, names)
-    return conditions, {"given": names.told(one for some in conditions.values() for one in some)}
+    return conditions, {"given": names.text_of(one for some in conditions.values() for one in some)}
 
 
 def _costs(
@@ -190,7 +190,7 @@ def _spent(check: ShapeCheck, costs: Costs | None) -> str:
 def _site_lines(costs: Costs, sites: Sequence[Site]) -> Iterator[str]:
     """Where checks that the program does not prove took time, the longest first."""
     yield f"in this run {share_text(costs)}; those left to it, by place:"
-    rows = columns([HEADS, *site_rows(sites)], 4) if sites else ["none was made"]
+    rows = aligned([HEADS, *site_rows(sites)], 4) if sites else ["none was made"]
     yield from [f"  {row}" for row in rows]
 
 

@@ -17,7 +17,7 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.run_log import Costs
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
-from relax_explorer.core.shapes.given import LengthNames, read_conditions
+from relax_explorer.core.shapes.length_names import LengthNames, read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.core.shapes.why import Why, what_if, why, why_at
 from relax_explorer.ui.tui.controls import Controls
@@ -29,7 +29,7 @@ from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.marked_graph import call_text, share_text, spent_text
 from relax_explorer.viz.solver_steps import ContractSteps
 from relax_explorer.viz.tables import LazyLines, Row, cell, colored_row
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 _CODE = re.compile(r"\bRX[0-9]{4}\b")
 _INDENT = re.compile(r" *(\S+ {2,})?")
@@ -415,7 +415,7 @@ def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, i
 def _entry_row(entry: Entry, costs: Costs | None) -> Row:
     lengths = sum(check.condition is not None for check in entry.checks)
     counts = [(len(entry.checks) - lengths, "kind"), (lengths, "length")]
-    told = ", ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in counts if number)
+    told = ", ".join(counted(number, noun) for number, noun in counts if number)
     text = f"{'':7}{_OUTSIDE}: {told}"
     spent = None if costs is None else costs.of(entry.checks[0])
     cost = "" if spent is None else spent_text(spent)

@@ -238,9 +238,9 @@ class Explorer(App[int]):
         """Name what runs for long. Nothing is drawn while nothing runs, and the clock stands still."""
         if self._clock is not None and self.jobs.is_idle:
             self._clock.pause()
-        said = self.jobs.notice()
-        if said != self._shown_notice:
-            self._shown_notice = said
+        notice = self.jobs.notice()
+        if notice != self._shown_notice:
+            self._shown_notice = notice
             self.draw_bars()
 
     # -- the state ------------------------------------------------------------------------------------------------

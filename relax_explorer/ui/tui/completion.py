@@ -9,6 +9,7 @@ from typing import NamedTuple
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.command import Command
+from relax_explorer.ui.run_commands import PROFILE
 from relax_explorer.ui.tui.key_recording import ALL, Permit
 from relax_explorer.ui.tui.state import DIFFS, State
 from relax_explorer.ui.tui.typed import TYPED
@@ -189,8 +190,9 @@ KINDS: dict[str, _Kind] = {
     "step": _Kind(_steps, _about_pass),
     "subject": _Kind(_subjects),
     "checks": _Kind(_checks),
-    "diff": _Kind(lambda state, last: DIFFS, lambda state, name: DIFFS[name]),
+    "diff": _Kind(lambda state, last: (), lambda state, name: DIFFS[name]),
     "copy": _Kind(_copies),
+    "profile": _Kind(lambda state, last: PROFILE.choices),
     "command": _Kind(lambda state, last: _commands(True)),
 }
 """By the kind of an argument, what completes it."""

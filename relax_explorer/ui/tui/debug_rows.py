@@ -24,7 +24,15 @@ from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_tex
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.length_text import check_line, constraint_line
 from relax_explorer.viz.tables import LazyRows, Row, apart
-from relax_explorer.viz.value_table import CELLS, HEAD, Readers, known_readers, readers, value_head, value_row
+from relax_explorer.viz.value_table import (
+    CELLS,
+    HEAD,
+    Readers,
+    known_readers,
+    readers,
+    value_columns,
+    value_row,
+)
 from relax_explorer.viz.visible import columns, fit, visible
 
 
@@ -166,7 +174,7 @@ class ValueRows(LazyRows[Row]):
     @property
     def head(self) -> str:
         """The titles of the columns."""
-        text = value_head(self._own_width, self.name_width)
+        text = value_columns(self._own_width, self.name_width).heading
         return apart(text, HEAD, self.width).rstrip() if self._has_readers else text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import counted, visible
 
 HOME = "0 shows samples and recent files; :open PATH opens a file or a folder"
 
@@ -20,7 +20,7 @@ def no_program(state: State, asked: str, is_busy: bool) -> list[str]:
         return ["no program is open", "", HOME]
     count = len(state.failures)
     return [
-        f"{visible(asked)} can't be shown: {count} problem{'s' * (count > 1)}",
+        f"{visible(asked)} can't be shown: {counted(count, 'problem')}",
         f"  {visible(state.failures[0].message)}",
         "",
         "Checked: that it can be read, its syntax, and that its names are defined.",
@@ -45,7 +45,7 @@ def no_solving(state: State, asked: str, is_busy: bool) -> list[str]:
 
 
 def no_rows(stage: Snapshot) -> list[str]:
-    """A stage without functions."""
+    """What a screen says of a stage without functions."""
     return [
         f"stage {stage.label} {visible(stage.made_by)} has no function",
         "",
@@ -56,12 +56,12 @@ def no_rows(stage: Snapshot) -> list[str]:
 
 
 def no_graph(stage: Snapshot) -> list[str]:
-    """A stage without a Relax function to draw."""
+    """What a screen says of a stage without a Relax function to draw."""
     return [f"stage {stage.label} has no Relax function to draw", "", *_others(stage)]
 
 
 def no_run(state: State, is_busy: bool) -> list[str]:
-    """No run has started."""
+    """What a screen says while no run has started: what goes on, and what to do."""
     stage = state.stage
     if is_busy:
         return ["starting …"]
@@ -73,7 +73,7 @@ def no_run(state: State, is_busy: bool) -> list[str]:
 
 
 def no_comparison(state: State, is_busy: bool) -> list[str]:
-    """No stages were compared."""
+    """What a screen says while no stages were compared."""
     session = state.session
     if session is None:
         return ["no program is open", "", HOME]
@@ -91,10 +91,10 @@ def no_comparison(state: State, is_busy: bool) -> list[str]:
 
 
 def no_problems(state: State) -> list[str]:
-    """Nothing is wrong."""
+    """What a screen says if nothing is wrong."""
     is_tvm = isinstance(state.session, RecordedSession) and state.session.profile == "tvm"
     return [
-        f"no problems in {state.stages} stage{'s' * (state.stages != 1)}",
+        f"no problems in {counted(state.stages, 'stage')}",
         "",
         "Checked: syntax, well-formedness, StructInfo, purity, contracts of passes.",
         "Wrong numbers are no problems of the text: B in Passes (1) finds their pass.",
@@ -108,4 +108,4 @@ def _others(stage: Snapshot) -> Sequence[str]:
     if not names:
         return ["The module is empty.", HOME]
     shown = ", ".join(visible(name, 30) for name in names[:5]) + (" …" if len(names) > 5 else "")
-    return [f"It has {len(names)} PrimFunc{'s' * (len(names) > 1)}: {shown}. 1 shows the code.", HOME]
+    return [f"It has {counted(len(names), 'PrimFunc')}: {shown}. 1 shows the code.", HOME]

@@ -302,8 +302,8 @@ class Permit:
 
     def opened(self, path: str) -> str:
         """The path. Raises Failure if it may not be opened."""
-        if said := self.to_open(path):
-            raise Failure(Diagnostic(codes.UNREADABLE, said))
+        if refusal := self.to_open(path):
+            raise Failure(Diagnostic(codes.UNREADABLE, refusal))
         return path
 
     def checked(self, call: CallInputs) -> CallInputs:
@@ -322,10 +322,10 @@ class Permit:
         known = [*self.named, *(item.resolve() for item in directories.samples())]
         return any(item == own or own in item.parents for item in real for own in known)
 
-    def _refusal(self, said: str) -> str:
-        if said not in self.refused:
-            self.refused.append(said)
-        return said
+    def _refusal(self, text: str) -> str:
+        if text not in self.refused:
+            self.refused.append(text)
+        return text
 
 
 def _real(path: str) -> Path | None:

@@ -423,7 +423,7 @@ def help_lines(screen: str, table: Sequence[Key] = KEYS) -> list[tuple[str, str]
 
 
 def help_text(screen: str, width: int, table: Sequence[Key] = KEYS) -> list[str]:
-    """The same in lines of at most `width` cells, if there is room for words: what does not fit goes on below its text."""
+    """The lines of `help_lines` in at most `width` cells, if there is room for words: what does not fit goes on below its text."""
     found = help_lines(screen, table)
     column = min(WIDEST_LABEL, max(len(label) for label, _ in found))
     lines: list[str] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import select
 import sys
@@ -11,13 +10,11 @@ import time
 import tty
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual.app import App, SuspendNotSupported
 
-from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -42,11 +39,11 @@ from relax_explorer.ui.tui.table_rows import TableRows, found_in
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
-from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text
+from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.terminal_picture import ANSWERED, ASK, NoPicture, shown_picture, speech
-from relax_explorer.viz.visible import visible, visible_json
+from relax_explorer.viz.visible import json_document, visible, visible_json
 
 if TYPE_CHECKING:
     from relax_explorer.viz.drawing import Drawing
@@ -63,12 +60,12 @@ def show_image(app: Host, png: bytes) -> None:
     reading, writing = sys.__stdin__, sys.__stdout__
     try:
         with cast("App[int]", app).suspend():
-            said = ABSENT
+            notice = ABSENT
             if reading is not None and writing is not None:
-                said = on_terminal(reading.fileno(), writing.fileno(), png, width, height)
+                notice = on_terminal(reading.fileno(), writing.fileno(), png, width, height)
     except (SuspendNotSupported, OSError, ValueError):  # no terminal, or a closed one
-        said = ABSENT
-    app.say(said)
+        notice = ABSENT
+    app.say(notice)
 
 
 def on_terminal(reading: int, writing: int, png: bytes, width: int, height: int) -> str:
@@ -414,7 +411,7 @@ class Exports:
             return lambda: graph_of(state, None).svg() if style == "svg" else graph_of(state, None).mermaid()
         if screen == "graph":
             makers: dict[str, Callable[[], str]] = {
-                "html": lambda: _graph_page(graph_of(state, None).title, graph_of(state, None).svg()),
+                "html": lambda: _graph_page(graph_of(state, None)),
                 "json": lambda: _document("graph", graph_of(state, None).data()),
                 "text": lambda: graph_of(state, None).terminal(200) + "\n",
             }
@@ -429,7 +426,7 @@ class Exports:
         """Write the whole session as one page, with a run of the first stage if it runs; or all steps of a solver."""
         session, solving = self.app.state.session, self.app.state.solving
         if solving is not None:
-            from relax_explorer.viz.solving_report import solving_report
+            from relax_explorer.viz.solver_steps import solving_report
 
             name = text or f"{Path(solving.path).stem}-report.html"
             self._write(name, "writing the report", lambda: (solving_report(solving), ""))
@@ -468,8 +465,8 @@ class Exports:
 
     def _write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
         """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
-        if said := self.app.permit.to_write(name):
-            self.app.say(said)
+        if refusal := self.app.permit.to_write(name):
+            self.app.say(refusal)
             return
         if not name.isprintable():
             self.app.say(f"a file name has no control characters: {visible(name, 60)}")
@@ -505,15 +502,12 @@ def _panes(style: str, title: str, shown: Sequence[Pane]) -> str:
     return panes_page(title, shown) if style == "html" else panes_text(shown)
 
 
-def _graph_page(title: str, svg: str) -> str:
-    data = base64.b64encode(svg.encode()).decode()
-    alt = escape(f"dataflow graph of {visible(title)}")
-    return html_page(title, f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">')
-
-
 def _document(schema: str, content: dict[str, object]) -> str:
-    head = {"tool": "relax-explorer", "version": __version__, "schema": f"rxe.{schema}/1"}
-    return visible_json({**head, **content}, 2) + "\n"
+    return visible_json(json_document(schema, content), 2) + "\n"
+
+
+def _graph_page(drawing: Drawing) -> str:
+    return html_page(drawing.title, picture_html(drawing.svg().encode(), visible(drawing.title)))
 
 
 def _stage_data(session: Session, stage: Snapshot) -> dict[str, object]:

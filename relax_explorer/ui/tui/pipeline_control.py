@@ -46,22 +46,22 @@ class PipelineControl:
         plan, given = self.app.state.plan, self.stages.pipeline
         return given if plan is None or plan.steps == with_files(given) else plan.text
 
-    def run(self, plan: Plan, said: str = "") -> None:
+    def run(self, plan: Plan, notice: str = "") -> None:
         """Run the program with another plan."""
         old = self.plan()
         if old is None or plan == old:
             return
         self._past, self._future = [*self._past, old], []
-        self._run(plan, said)
+        self._run(plan, notice)
 
-    def _run(self, plan: Plan, said: str) -> None:
-        self.stages.replan(plan, lambda: self._told(said))
+    def _run(self, plan: Plan, notice: str) -> None:
+        self.stages.replan(plan, lambda: self._tell(notice))
 
-    def _told(self, said: str) -> None:
+    def _tell(self, notice: str) -> None:
         """Tell what was done, and the first warning about the order."""
         session, plan = self.app.state.session, self.app.state.plan
         count = 0 if plan is None else len(plan.steps)
-        head = said or f"{count} pass{'' if count == 1 else 'es'} ran; u undoes"
+        head = notice or f"{count} pass{'' if count == 1 else 'es'} ran; u undoes"
         notes = session.notes if session is not None else []
         self.app.say(f"{head}; warning: {visible(notes[0].message)}" if notes else head)
 
@@ -176,7 +176,7 @@ class PipelineControl:
         self._past, self._future = plans[:number], plans[:number:-1]
         self._run(plans[number], f"pipeline {number} again; u and ctrl+r go through them")
 
-    def _back(self, source: list[Plan], other: list[Plan], empty: str, said: str) -> None:
+    def _back(self, source: list[Plan], other: list[Plan], empty: str, notice: str) -> None:
         old = self.plan()
         if old is None:
             return
@@ -184,12 +184,12 @@ class PipelineControl:
             self.app.say(empty)
             return
         other.append(old)
-        self._run(source.pop(), said)
+        self._run(source.pop(), notice)
 
 
 def _edit_row(plans: Sequence[Plan], number: int, here: int) -> Row:
     """A plan of the list: what the edit before it changed, and how many passes run."""
     plan, count = plans[number], len(plans[number].steps)
-    said = "as opened" if not number else plan.change_since(plans[number - 1])
-    text = f"{number:>3}  {visible(said, 300)}"
+    change = "as opened" if not number else plan.change_since(plans[number - 1])
+    text = f"{number:>3}  {visible(change, 300)}"
     return Row(text, "▶" if number == here else " ", number, right=f"{count} pass{'es' * (count != 1)}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, pipeline_of
@@ -14,12 +17,12 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
-from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
-from relax_explorer.viz.solver_steps import ContractSteps
-from relax_explorer.viz.solving import Solving
-from relax_explorer.viz.solving_report import read_solving
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.solver_steps import ContractSteps
+    from relax_explorer.viz.solving import Solving
 
 EARLY = (
     10_000  # bindings up to which remembered inputs are looked up before the program is shown; takes 50 ms
@@ -28,6 +31,10 @@ EARLY = (
 
 def solving_of(path: str, keep_branches: bool) -> Solving | None:
     """The steps of type relations or shape contracts; None for a program. Raises Failure or ParseError."""
+    if Path(path).suffix not in HOLDS:
+        return None
+    from relax_explorer.viz.solver_steps import read_solving  # no program needs the solvers
+
     return read_solving(path, keep_branches)
 
 
@@ -37,6 +44,7 @@ def session_of_contracts(contracts: ContractSteps, pipeline: str, profile: str) 
     Raises Failure for what Relax cannot express.
     """
     from relax_explorer.core.exec.packed import packed_function
+    from relax_explorer.core.shapes.lower import lower
 
     lowered = lower(contracts.program, contracts.terms)
     for name, function in lowered.packed.items():

@@ -31,11 +31,11 @@ from relax_explorer.viz.compact import Compact
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
-from relax_explorer.viz.stage_line import aside_line, change_counts, stage_line
+from relax_explorer.viz.stage_line import KERNEL_MARKS, aside_line, change_counts, history_line, stage_line
 from relax_explorer.viz.table_diff import CONTEXT, GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
-from relax_explorer.viz.tables import Row, cell, counted, plain
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.tables import Row, cell, plain
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.align import Trace
@@ -317,7 +317,7 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
     """The history of the selected variable, and behind it the instructions of the executable that were made of it."""
     found = [
         Row(
-            visible(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {_trace_text(trace)}"),
+            visible(history_line(trace.label, trace.mark, trace.made_by, _trace_text(trace))),
             "▌" if trace.stage == selection.stage else "~" if is_change else " ",
             (trace.stage, trace.bindings[0] if trace.bindings else None),
             selection.function,
@@ -334,7 +334,8 @@ def _instruction_rows(session: Session, last: e.Binding | None) -> list[Row]:
         return []
     name = Path(made.path).name
     return [
-        Row(visible(f" vm ≈ {name:<24} {made.text(place)}"), "~", None, place[0]) for place in made.of([last])
+        Row(visible(history_line("vm", "≈", name, made.text(place))), "~", None, place[0])
+        for place in made.of([last])
     ]
 
 
@@ -364,19 +365,16 @@ def has_kernel(stage: Snapshot, name: str) -> bool:
     return type(stage.module.functions.get(name)) is PrimFunc
 
 
-_KERNEL_MARKS = {"made": "+", "removed": "-", "changed": "~"}
-
-
 def kernel_rows(session: Session, name: str, here: int) -> list[Row]:
     """The stages that made, changed or removed a kernel, and stage `here`. Those of the host build come last."""
     found: list[Row] = []
     for trace in kernel_history(session, name):
-        stage, mark = trace.stage, _KERNEL_MARKS.get(trace.change, " ")
+        stage, mark = trace.stage, KERNEL_MARKS.get(trace.change, " ")
         text = trace.change or "no kernel"
         if trace.diff is not None:
             text = f"changed: {change_counts(ModuleDiff((trace.diff,)))}"
         if mark != " " or (stage.number == here and found):
-            line = f"{stage.label:3} {mark} {stage.made_by:<24} {text}"
+            line = history_line(stage.label, mark, stage.made_by, text)
             gutter = "▌" if stage.number == here else mark
             beside = next(
                 (item for item in session.asides for own in item.stages if own.number == stage.label), None

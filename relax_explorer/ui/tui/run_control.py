@@ -86,10 +86,10 @@ class RunControl:
             return CallInputs(self.call.function, calls=self.file)
         stage = self.app.state.stage
         entry = self.call.function or ("" if stage is None else stage.entry)
-        said = self.calls.get(function) or (self.call if function == entry else CallInputs())
-        if said.sources or said.shape or function in self.calls:
-            return said
-        return self._recalled_for(function) or said
+        own = self.calls.get(function) or (self.call if function == entry else CallInputs())
+        if own.sources or own.shape or function in self.calls:
+            return own
+        return self._recalled_for(function) or own
 
     def recall(self, first: Snapshot, key: str, found: dict[str, CallInputs]) -> None:
         """Take the inputs of earlier sessions on this program, whose first stage is `first`."""
@@ -138,16 +138,16 @@ class RunControl:
             )
             run = open_debug_session(session, debugger, stage.number, start.program)
             lost = run.take_over(left) if left is not None else []
-            said = _start_notice(lost, failed, is_recalled, start.note, start.program is not None)
-            return run, shown, run_view(shown, run, tables, None, width), said
+            notice = _start_notice(lost, failed, is_recalled, start.note, start.program is not None)
+            return run, shown, run_view(shown, run, tables, None, width), notice
 
         def done(result: tuple[DebugSession, Snapshot, RunView, str]) -> None:
-            self.session, self.shown, view, said = result
+            self.session, self.shown, view, notice = result
             self._tables, self.left = tables, None
             self.app.moved(view, False)
             self._find_readers(view)
-            if said:
-                self.app.say(said)
+            if notice:
+                self.app.say(notice)
 
         self.stop()
         self.app.jobs.start("run", f"starting {name}", work, done)
@@ -183,8 +183,8 @@ class RunControl:
 
     def with_calls(self, path: str) -> None:
         """Start again with the calls of a file; without a path, with one call."""
-        if path and (said := self.app.permit.to_open(path)):
-            self.app.say(said)
+        if path and (refusal := self.app.permit.to_open(path)):
+            self.app.say(refusal)
             return
         self.file = path
         self.restart()
@@ -352,5 +352,5 @@ def started_with(
     except Failure as failure:
         if not is_recalled:
             raise
-        said = visible(failure.diagnostics[0].message, 80)
-        return start_of(modules[0], function, CallInputs(given.function), modules[1:]), said
+        message = visible(failure.diagnostics[0].message, 80)
+        return start_of(modules[0], function, CallInputs(given.function), modules[1:]), message

@@ -71,8 +71,8 @@ class StageControl:
     def open(self, path: str) -> None:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
-        if said := self.app.permit.to_open(path):
-            self.app.say(said)
+        if refusal := self.app.permit.to_open(path):
+            self.app.say(refusal)
             return
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
@@ -418,7 +418,7 @@ class Marks:
 
     def __init__(self, app: Host, stages: StageControl) -> None:
         self.app, self.stages = app, stages
-        self.held: dict[str, Mark] = {}
+        self.places: dict[str, Mark] = {}
 
     def set(self, letter: str) -> None:
         """Mark the selected place with a letter."""
@@ -428,12 +428,12 @@ class Marks:
         if len(letter) != 1 or not letter.isalpha():
             self.app.say("a mark is a letter, such as m a")
             return
-        self.held[letter] = Mark(state.path, state.stage, state.selection)
-        self.app.say(f"'{letter} goes to mark {letter}: {self.held[letter].text.strip()}")
+        self.places[letter] = Mark(state.path, state.stage, state.selection)
+        self.app.say(f"'{letter} goes to mark {letter}: {self.places[letter].text.strip()}")
 
     def go(self, letter: str) -> None:
         """Go to a mark."""
-        mark, session = self.held.get(letter), self.app.state.session
+        mark, session = self.places.get(letter), self.app.state.session
         if letter == BACK:
             self.stages.jump(-1)
         elif mark is None:
@@ -459,7 +459,7 @@ class Marks:
 
     def rows(self) -> list[Row]:
         """A row for each mark."""
-        return [Row(f"{letter} {mark.text}", " ", letter) for letter, mark in sorted(self.held.items())]
+        return [Row(f"{letter} {mark.text}", " ", letter) for letter, mark in sorted(self.places.items())]
 
 
 def _found(stage: Snapshot, session: Session) -> Snapshot | None:

@@ -14,8 +14,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
-from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, counted, side
-from relax_explorer.viz.visible import columns, visible
+from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, side
+from relax_explorer.viz.visible import columns, counted, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value

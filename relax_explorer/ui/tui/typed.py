@@ -13,6 +13,7 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.command import Command, word
 from relax_explorer.ui.commands import command
+from relax_explorer.ui.run_commands import PROFILE
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import described, named_keys
 from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE
@@ -45,17 +46,17 @@ def twin(app: Controls, name: str, **values: object) -> str:
 
 
 def staged(app: Controls, name: str, **values: object) -> str:
-    """The same, on the selected stage."""
+    """The command line of a command on the selected stage of the open program, with `values` besides."""
     stage = app.state.stage
     return twin(app, name, **{"stage": None if stage is None else str(stage.label)} | values)
 
 
 def called(app: Controls, name: str, **values: object) -> str:
-    """The same, with the function that runs and what the user said of its inputs."""
+    """The command line of a command on the selected stage, with the function that runs and the inputs that the user gave."""
     function, stage = app.run_control.function(), app.state.stage
     fn = stage.module.relax_functions.get(function) if stage is not None else None
-    said = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
-    return staged(app, name, **{"func": function or None} | said | values)
+    chosen = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
+    return staged(app, name, **{"func": function or None} | chosen | values)
 
 
 def inputs(call: CallInputs) -> dict[str, object]:
@@ -116,6 +117,8 @@ def execute_typed(app: Controls, text: str) -> None:
     own = BY_NAME.get(name)
     if own is not None:
         try:
+            if refusal := own.refusal(rest.strip()):
+                raise Refused(refusal)
             own.run(app, rest.strip())
         except Refused as reason:
             app.say(str(reason))
@@ -135,7 +138,9 @@ def twin_of_line(app: Controls, line: str) -> str:
         if own is None:
             return _debugged(app, name, text.strip())
         has = {"": True, "program": open_.session, "plan": open_.plan, "solver": open_.solving}[own.needs]
-        return "" if isinstance(own.twin, str) or has is None else own.twin(app, text.strip())
+        if isinstance(own.twin, str) or has is None or own.refusal(text.strip()):
+            return ""
+        return own.twin(app, text.strip())
     except (Refused, Failure):
         return ""
 
@@ -354,15 +359,13 @@ def _passes_twin(app: Controls, text: str) -> str:
 
 
 def _profile_twin(app: Controls, text: str) -> str:
-    return twin(app, "opt", profile=text) if text in ("spec", "tvm") else ""
+    return twin(app, "opt", profile=text) if text in PROFILE.choices else ""
 
 
 # -- showing ---------------------------------------------------------------------------------------------------------
 
 
 def _diff(app: Controls, text: str) -> None:
-    if text not in DIFFS:
-        raise Refused("diff takes inline, beside, only or off")
     app.show_screen("passes")
     app.show_with(diff=text)
     is_tight = text == "beside" and app.size.width < LEAST_BESIDE
@@ -397,8 +400,6 @@ def _fold(app: Controls, text: str) -> None:
     if app.screen_name not in ("passes", "debug"):
         app.show_screen("passes")
     actions = {"": "fold", "all": "fold_all", "open": "fold_all('open')", "close": "fold_all('close')"}
-    if text not in actions:
-        raise Refused("fold takes nothing, or all, open or close")
     app.perform(actions[text])
 
 
@@ -410,13 +411,11 @@ def _marks(app: Controls, text: str) -> None:
 
 
 def _theme(app: Controls, text: str) -> None:
-    if f"rxe-{text}" not in THEMES:
-        raise Refused(f"themes are {', '.join(_THEMES)}")
     app.use_theme(THEMES[f"rxe-{text}"])
 
 
 def _theme_twin(app: Controls, text: str) -> str:
-    return twin(app, "tui", theme=text) if text else ""
+    return twin(app, "tui", theme=text)
 
 
 _THEMES = tuple(name.removeprefix("rxe-") for name in THEMES)
@@ -508,14 +507,15 @@ TYPED: tuple[Command[None], ...] = (
     Command("passes", "Edit the pipeline, or run these passes, as with --passes.", _passes, (word("[A,B]", "passes"),),
             twin=_passes_twin, needs="plan"),
     Command("profile", "Run passes as the specification asks, or exactly as TVM does.",
-            lambda app, text: app.pipeline_control.profile(text), (word("spec|tvm", choices=("spec", "tvm")),), twin=_profile_twin, needs="plan"),
+            lambda app, text: app.pipeline_control.profile(text), (word("spec|tvm", "profile"),), twin=_profile_twin, needs="plan"),
     Command("edit", "Edit the text of this stage; only the passes behind it run again.", lambda app, text: app.edit_text(),
             twin="an edited text is another file"),
     Command("toggle", "Turn the pass of a stage off, or on again.", lambda app, text: app.pipeline_control.toggle_named(text),
             (word("N|PASS", "step"),), twin="the pipeline without the pass stands in --passes of the other command lines"),
     Command("edits", described("edits"), lambda app, text: app.pipeline_control.show_edits(),
             twin="pipelines of this session"),
-    Command("diff", "Show changes inline, beside the stage before, only them, or off.", _diff, (word("MODE", "diff"),), twin=_diff_twin),
+    Command("diff", "Show changes inline, beside the stage before, only them, or off.", _diff, (word("MODE", "diff", tuple(DIFFS)),),
+            twin=_diff_twin),
     Command("since", "Show the changes since an earlier stage, or again since the one before.", _since, (word("[N|PASS]", "stage"),),
             twin=_since_twin),
     Command("fold", "Fold or open what the cursor is in, or all.", _fold, (word("[all|open|close]", choices=("all", "open", "close")),),

@@ -15,6 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.data_layout import (
@@ -305,9 +306,9 @@ def need_shape_of(at: Site, grad: s.StructInfo, operand: s.StructInfo, subject: 
         rules.need_rank(at, grad, operand.ndim, "output_grad")
     pairs = zip(operand.dims or (), grad.dims or (), strict=False)
     if operand.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
-        shape = rules.text(grad.dims or ())
+        shape = tuple_text(grad.dims or ())
         text = (
-            f"output_grad has the shape {shape}, {rules.text(operand.dims)} is needed, the shape of {subject}"
+            f"output_grad has the shape {shape}, {tuple_text(operand.dims)} is needed, the shape of {subject}"
         )
         raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")
 

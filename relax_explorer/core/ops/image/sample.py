@@ -15,6 +15,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.image.resize import weights_of
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.data_layout import (
@@ -84,7 +85,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
         expected = (rank, rank + 1)
         for have, length in zip((x.dims or ())[1:], expected, strict=False):
             if rank > 0 and at.equal(have, p.IntImm(length)) is Answer.NO:
-                text = f"data has maps of shape {rules.text(x.dims[1:] if x.dims else ())}, ({expected[0]}, {expected[1]}) is needed for size"
+                text = f"data has maps of shape {tuple_text(x.dims[1:] if x.dims else ())}, ({expected[0]}, {expected[1]}) is needed for size"
                 raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {x}", size=f"{rank} lengths")
         if x.dims is None or size.values is None:
             return s.TensorStructInfo(None, x.dtype, rank + 2 if rank > 0 else -1)

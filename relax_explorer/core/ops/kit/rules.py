@@ -12,6 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ir.struct_info import TensorPlace, is_same_place
 from relax_explorer.core.ops.kit.decl import InferFailure, Site
 
@@ -178,7 +179,7 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
         else:
             answer = at.equal(a, b, or_one=(a, b))
             if answer is Answer.NO and isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
-                labels = {names[0]: f"shape {text(left)}", names[1]: f"shape {text(right)}"}
+                labels = {names[0]: f"shape {tuple_text(left)}", names[1]: f"shape {tuple_text(right)}"}
                 raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)
             if answer is Answer.NO:  # n and n + 1 broadcast where n is 1
                 at.oblige(a, b, or_one=(a, b))
@@ -340,8 +341,3 @@ def extent(start: p.PrimExpr, end: p.PrimExpr) -> p.PrimExpr:
     if isinstance(size, p.IntImm):
         return p.IntImm(max(0, size.value))
     return size if _never_negative(size) else p.Max(size, ZERO)
-
-
-def text(dims: Sequence[p.PrimExpr]) -> str:
-    """A shape as text."""
-    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"

@@ -16,6 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import Op, Prim, Shape, Site, Stops, operand
 from relax_explorer.core.ops.kit.ndarrays import Array, Number
@@ -146,7 +147,7 @@ def _check_bounds(
         text = f"the view ends at {simplify(needed)} {unit}, the tensor at {simplify(available)}"
         labels = {"data": f"this is {whole}"}
         if at.arg("shape") is not None:
-            labels["shape"] = f"the view has the shape {rules.text(view.dims)}"
+            labels["shape"] = f"the view has the shape {tuple_text(view.dims)}"
         if at.arg("relative_byte_offset") is not None:
             labels["relative_byte_offset"] = f"the view starts at byte {offset}"
         raise at.fail(codes.SIZE_MISMATCH, text, **labels, help="use a smaller shape or offset")

@@ -14,7 +14,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT32, INT64
+from relax_explorer.core.ir.dtype import INT32, INT64, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, Stops, Tensors, attr, operand
 from relax_explorer.core.ops.kit.ndarrays import Array
@@ -37,12 +37,7 @@ class Concat(Op, name="relax.concat"):
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int | None) -> s.StructInfo:
         """The sum of the lengths along the axis, the other lengths unchanged, the common dtype."""
-        infos = rules.tensors(at, tensors, "tensors")
-        if not infos:
-            text = "tensors is an empty tuple, at least one tensor is needed"
-            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
-        element = rules.same_field_dtype(at, infos, "tensors")
-        rank = rules.same_rank(at, infos, "tensors")
+        infos, element, rank = _joined(at, tensors)
         if axis is None and rank > 1:
             text = f"axis is None, which is for vectors; the tensors have rank {rank}"
             raise at.fail(codes.RANK_WRONG, text, tensors=f"this is {tensors}", help="name an axis")
@@ -76,6 +71,15 @@ class Concat(Op, name="relax.concat"):
             return _chosen(i[place], values, starts[1:])
 
         return te.compute("T_concat", shape, element)
+
+
+def _joined(at: Site, tensors: s.StructInfo) -> tuple[list[s.TensorStructInfo], DType | None, int]:
+    """The tensors of a tuple that has at least one, their dtype and their rank."""
+    infos = rules.tensors(at, tensors, "tensors")
+    if not infos:
+        text = "tensors is an empty tuple, at least one tensor is needed"
+        raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
+    return infos, rules.same_field_dtype(at, infos, "tensors"), rules.same_rank(at, infos, "tensors")
 
 
 def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims | None:
@@ -144,12 +148,7 @@ class Stack(Op, name="relax.stack"):
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int) -> s.StructInfo:
         """The common shape with the number of tensors as length of the new axis, the common dtype."""
-        infos = rules.tensors(at, tensors, "tensors")
-        if not infos:
-            text = "tensors is an empty tuple, at least one tensor is needed"
-            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
-        element = rules.same_field_dtype(at, infos, "tensors")
-        rank = rules.same_rank(at, infos, "tensors")
+        infos, element, rank = _joined(at, tensors)
         place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
         first = infos[0]
         if any(info.ndim < 0 for info in infos):

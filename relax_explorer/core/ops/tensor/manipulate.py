@@ -13,6 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import index
 from relax_explorer.core.ops.kit.decl import (
@@ -128,8 +129,8 @@ class Reshape(Op, name="relax.reshape"):
             raise at.fail(
                 codes.SIZE_MISMATCH,
                 text,
-                x=f"shape {rules.text(info.dims)}",
-                shape=f"shape {rules.text(values)}",
+                x=f"shape {tuple_text(info.dims)}",
+                shape=f"shape {tuple_text(values)}",
             )
         return s.TensorStructInfo(tuple(values), info.dtype)
 
@@ -168,7 +169,7 @@ def _new_lengths(at: Site, info: s.TensorStructInfo, values: list[p.PrimExpr]) -
         values = _completed(list(info.dims), values)
     literals = [value.value for value in values if isinstance(value, p.IntImm)]
     if literals.count(-1) > 1:
-        raise at.fail(codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(values)}")
+        raise at.fail(codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {tuple_text(values)}")
     least = -1 if is_partial else 0
     shape = at.arg("shape")
     # Only a 0 that stands in the call copies a length: that of a variable, or of a named shape, may be 0.
@@ -181,14 +182,14 @@ def _new_lengths(at: Site, info: s.TensorStructInfo, values: list[p.PrimExpr]) -
             text = f"a length of the new shape is {open_}"
         elif info.dims is not None:
             text = "the new shape has -1 beside a length of 0, so that any number would do"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, x=f"this is {info}", shape=f"shape {rules.text(values)}")
+        raise at.fail(codes.BAD_ATTRIBUTE, text, x=f"this is {info}", shape=f"shape {tuple_text(values)}")
     beyond = [n for n in copied if values[n] is rules.ZERO and 0 <= info.ndim <= n]
     if beyond and info.dims is not None:
         raise at.fail(
             codes.BAD_ATTRIBUTE,
             f"length {beyond[0]} of the new shape is 0: x has no such axis to take the length from",
             x=f"rank {info.ndim}",
-            shape=f"shape {rules.text(values)}",
+            shape=f"shape {tuple_text(values)}",
         )
     return values
 

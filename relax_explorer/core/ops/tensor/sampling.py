@@ -9,6 +9,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import Op, Site, attr, operand
@@ -61,7 +62,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
         for name, dims in (("uniform_sample", draws), ("sample_indices", rows)):
             if dims[1] is not rules.ONE:
                 message = f"the second length of {name} is {dims[1]}, 1 is needed"
-                raise at.fail(codes.DIMS_DIFFER, message, **{name: f"shape {rules.text(dims)}"})
+                raise at.fail(codes.DIMS_DIFFER, message, **{name: f"shape {tuple_text(dims)}"})
         if at.equal(draws[0], rows[0]) is not Answer.YES:
             labels = {"uniform_sample": f"{draws[0]} draws", "sample_indices": f"{rows[0]} draws"}
             text = f"uniform_sample has {draws[0]} draws, sample_indices {rows[0]}"

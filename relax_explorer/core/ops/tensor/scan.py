@@ -15,6 +15,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, Stops, attr, operand
@@ -144,7 +145,7 @@ def _need_collapsible(
                 else "is not known to"
             )
             text = f"{name} has the length {target}, which {verdict} broadcast to {length}, that of data"
-            labels = {"data": f"shape {rules.text(data.dims)}", name: f"shape {rules.text(shape)}"}
+            labels = {"data": f"shape {tuple_text(data.dims)}", name: f"shape {tuple_text(shape)}"}
             raise at.fail(codes.NOT_BROADCASTABLE, text, **labels)
 
 

@@ -12,6 +12,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.binary_math import divide
@@ -144,8 +145,8 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         expected = (*places.dims[:-1], *info.dims[depth.value :])
         rules.need_rank(at, new, len(expected), "updates")
         if any(at.equal(a, b) is not Answer.YES for a, b in zip(expected, new.dims, strict=True)):
-            message = f"updates has the shape {rules.text(new.dims)}, {rules.text(expected)} is needed"
-            raise at.fail(codes.DIMS_DIFFER, message, updates=f"shape {rules.text(new.dims)}")
+            message = f"updates has the shape {tuple_text(new.dims)}, {tuple_text(expected)} is needed"
+            raise at.fail(codes.DIMS_DIFFER, message, updates=f"shape {tuple_text(new.dims)}")
         return info
 
     @staticmethod

@@ -9,6 +9,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import index, result_shape
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, operand
@@ -72,7 +73,7 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, strict: 
     answers = [at.equal(x, y) for x, y in zip(a.dims, b.dims, strict=True)]
     if Answer.NO in answers or (strict and Answer.UNKNOWN in answers):
         said = "not known to be equal" if Answer.NO not in answers else "which differ"
-        text = f"the operands have shapes {rules.text(a.dims)} and {rules.text(b.dims)}, {said}"
+        text = f"the operands have shapes {tuple_text(a.dims)} and {tuple_text(b.dims)}, {said}"
         raise at.fail(codes.DIMS_DIFFER, text, help="broadcast the operands first, with R.broadcast_to")
 
 

@@ -11,6 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
+from relax_explorer.core.ir.prim_text import tuple_text
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
@@ -62,7 +63,7 @@ def _infer(
     rules.need_rank(at, regions, 2, "rois")
     if regions.dims is not None and isinstance(regions.dims[1], p.IntImm) and regions.dims[1].value != 5:
         text = f"rois has {regions.dims[1]} numbers for each region, 5 are needed: image, left, top, right, bottom"
-        raise at.fail(codes.DIMS_DIFFER, text, rois=f"shape {rules.text(regions.dims)}")
+        raise at.fail(codes.DIMS_DIFFER, text, rois=f"shape {tuple_text(regions.dims)}")
     if info.dims is None or regions.dims is None:
         return s.TensorStructInfo(None, info.dtype, 4)
     lengths = {

@@ -50,7 +50,7 @@ class ChecksScreen(Frame):
         yield LineView("check", colored=False)
 
     def prepare(self) -> None:
-        """Nothing is listed yet."""
+        """Begin without a list."""
         self._asked: tuple[object, ...] | None = None  # what the list shows, or will show
         self._found: CheckList | None = None
         self._made: tuple[IRModule, Given, ByFunction] | None = None  # the checks that were found last

@@ -41,7 +41,7 @@ class CompareScreen(Frame):
     name_ = "compare"
     panes = ("pairs", "program_a", "program_b")
     _shown: Compared | None = None  # after a resize, the cursor stays
-    _said: Sequence[str] = ()  # why there is no comparison
+    _reasons: Sequence[str] = ()  # why there is no comparison
     _line: tuple[Compared, int, str, int | None] | None = (
         None  # the distances along the run, and the largest one
     )
@@ -84,7 +84,7 @@ class CompareScreen(Frame):
             self.fit()
             self.call_after_refresh(self._centre)  # the views have their sizes then
         if state.session is None or compared is None:
-            self._said = []
+            self._reasons = []
             self.draw_waiting()
         elif is_new:
             self._draw_pairs(state, compared)
@@ -95,8 +95,8 @@ class CompareScreen(Frame):
         if state.session is not None and state.compared is not None:
             return
         found = no_comparison(state, self.explorer.jobs.is_working("compare"))
-        if found != self._said:
-            self._said = found
+        if found != self._reasons:
+            self._reasons = found
             self.lines("pairs").show(text_lines(found), 0)
             self.query_one("#verdict", FixedText).show(Text(""))
 

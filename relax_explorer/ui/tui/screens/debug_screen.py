@@ -54,7 +54,8 @@ class DebugScreen(ProgramFrame):
     _inspected: tuple[str, int, str, int] | None = (
         None  # what the inspector shows at this position of the run, and its width
     )
-    _said: Sequence[str] = ()  # why there is no run
+    _reasons: Sequence[str] = ()  # why there is no run
+    _drawn_width = 0  # the cells of a row of the table of values
 
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
@@ -125,9 +126,12 @@ class DebugScreen(ProgramFrame):
             self.fill("inspect", lambda: value_page(name, value, width), self._show_page)
 
     def on_fitted(self, message: Fitted) -> None:
-        """Make the page for the width that the inspector has now."""
+        """Make the page and the table of values for the widths that they have now."""
+        view = self.explorer.state.run
         if message.view == "inspector_text":
             self._draw_inspector()
+        elif message.view == "values" and view is not None and self._values_width() != self._drawn_width:
+            self._draw_values(view, None)  # the run may have ended before they were laid out
 
     def _show_page(self, lines: list[str]) -> None:
         for view in self.query("#inspector_text").results(FixedLines):  # none is left while the screen closes
@@ -144,14 +148,14 @@ class DebugScreen(ProgramFrame):
     def draw_waiting(self) -> None:
         """Say why there is no run, again when what was said is no longer true."""
         state = self.explorer.state
-        if state.run is None and no_run(state, self._is_starting()) != self._said:
+        if state.run is None and no_run(state, self._is_starting()) != self._reasons:
             self._draw_nothing(state)
 
     def _is_starting(self) -> bool:
         return self.explorer.jobs.is_working("run")
 
     def _draw_nothing(self, state: State) -> None:
-        found = self._said = no_run(state, self._is_starting())
+        found = self._reasons = no_run(state, self._is_starting())
         for name in self.panes:
             self.lines(name).show([], 0)
         self.lines("debug_ir").show(text_lines(found), 0)
@@ -171,11 +175,22 @@ class DebugScreen(ProgramFrame):
         if is_moved:
             ir.centre()
         ir.show_title(visible(view.function))
-        width = max(40, self.lines("values").scrollable_content_region.width or self.app.size.width)
-        values = view.values.of_width(width - 3)
-        self.explorer.run_control.shown_width = width - 3
+        self._draw_values(view)
+        self.lines("shapes").show(view.shapes, 0)
+        self.lines("calls").show(view.calls, 0)
+        self.lines("points").show((*view.watches, *view.points) or (Row("none yet"),), 0)
+        self._draw_lines(view)
+
+    def _values_width(self) -> int:
+        """The cells of a row of the table of values; those of the terminal before it is laid out."""
+        return max(40, self.lines("values").scrollable_content_region.width or self.app.size.width) - 3
+
+    def _draw_values(self, view: RunView, cursor: int | None = 0) -> None:
+        """Draw the table of values. Without `cursor` the cursor stays."""
+        width = self._drawn_width = self.explorer.run_control.shown_width = self._values_width()
+        values = view.values.of_width(width)
         watches = view.watches if self.is_narrow else ()
-        self.lines("values").show([*watches[:3], *values] if watches else values, 0)
+        self.lines("values").show([*watches[:3], *values] if watches else values, cursor)
         self.lines("values").show_title(f" {values.head}")
         head = (
             values.head
@@ -183,10 +198,6 @@ class DebugScreen(ProgramFrame):
             else values.head.removesuffix(" inf")
         )
         self.query_one("#value_head", FixedText).show(Text(f"   {head}", style="dim", no_wrap=True))
-        self.lines("shapes").show(view.shapes, 0)
-        self.lines("calls").show(view.calls, 0)
-        self.lines("points").show((*view.watches, *view.points) or (Row("none yet"),), 0)
-        self._draw_lines(view)
 
     def _draw_lines(self, view: RunView) -> None:
         """The tabs, the next binding, and the timeline."""

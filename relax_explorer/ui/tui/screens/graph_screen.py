@@ -45,7 +45,7 @@ class GraphScreen(Frame):
         yield FixedText(id="node")
 
     def prepare(self) -> None:
-        """Nothing is drawn yet."""
+        """Begin without a drawing."""
         self._asked: tuple[object, ...] | None = None  # what the drawing shows, or will show
         self._picture: GraphPicture | None = None
         self._marked: tuple[GraphPicture, RunView | None, int] | None = None  # what the marks show

@@ -226,8 +226,8 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         number = next(n for n, field in enumerate(self.fields) if field.kind == "calls")
         typed = self._typed()
         path = typed.pop(number, "").strip()
-        if said := self.permit.to_write(path):
-            self._tell(said)
+        if refusal := self.permit.to_write(path):
+            self._tell(refusal)
             return
         try:
             line = call_line(self.fn, self.function_name, call_of(self.function_name, self.fields, typed))

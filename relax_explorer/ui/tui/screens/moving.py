@@ -17,7 +17,7 @@ from relax_explorer.ui.tui.shortcuts import take_keys
 from relax_explorer.ui.tui.widgets.framed import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import counted, visible
 
 
 class Settling(Screen[Any]):
@@ -182,7 +182,7 @@ class Moving(Settling):
         count = len(rows_with(self.view.rows, text))
         if count:
             self.action_match(1)
-            self.explorer.say(f"{count} line{'s' * (count > 1)} with {visible(text, 30)}; n next, N previous")
+            self.explorer.say(f"{counted(count, 'line')} with {visible(text, 30)}; n next, N previous")
         elif text:
             self.explorer.say(f"nothing has {visible(text)}")
 

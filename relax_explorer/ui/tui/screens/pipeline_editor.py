@@ -86,7 +86,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         self.session, self.edits, self._cursor = session, Edits(plan), cursor
         self._ran = plan
         self._replaced: int | None = None  # the step that the typed text replaces
-        self._said = ""
+        self._notice = ""
         self.choices = Choices()
         self._place: object = None  # where the passes of `choices` are tried
         self._timer: Timer | None = None
@@ -142,8 +142,8 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
-    def _draw(self, cursor: int | None = None, said: str = "") -> None:
-        self._said = said
+    def _draw(self, cursor: int | None = None, notice: str = "") -> None:
+        self._notice = notice
         remarks = {number for number, _ in self.plan.remarks(self.session.properties[0])}
         found = [self._row(number, number in remarks) for number in range(len(self.plan.entries))]
         self.steps.show(found or [Row("no passes; a adds one")], cursor)
@@ -172,7 +172,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def _draw_remarks(self) -> None:
         """The selected pass, the warnings, and the command line."""
         lines = [
-            row for line in ([self._said] if self._said else self._about()) for row in self._wrapped(line)
+            row for line in ([self._notice] if self._notice else self._about()) for row in self._wrapped(line)
         ]
         warnings = self._warnings()
         roomy = len(warnings) <= REMARKS // 2
@@ -209,20 +209,20 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _warnings(self) -> list[str]:
         """What the order lacks, what to do first, and what its result lacks that the one before had."""
-        held = self.session.properties[0]
-        found = [f"{n + 1} {problem.help}: {problem.message}" for n, problem in self.plan.remarks(held)]
-        gone = self.plan.lost(self._ran, held)
+        holding = self.session.properties[0]
+        found = [f"{n + 1} {problem.help}: {problem.message}" for n, problem in self.plan.remarks(holding)]
+        gone = self.plan.lost(self._ran, holding)
         return [*found, *[f"the result lacks {item.name} ({item.meaning}), which it had" for item in gone]]
 
     def _about(self) -> list[str]:
         """The selected pass: what it does, its contract, its options; of one that could be added, what it would do."""
-        held = self.session.properties[0]
+        holding = self.session.properties[0]
         if self.choice:
-            return self.choices.about(self.choice, self.plan.before(self._behind, held))
+            return self.choices.about(self.choice, self.plan.before(self._behind, holding))
         number = self.steps.cursor
         if number >= len(self.plan.entries):
             return []
-        return about(self.plan.entries[number].step.of.name, self.plan.before(number, held))
+        return about(self.plan.entries[number].step.of.name, self.plan.before(number, holding))
 
     @property
     def command_line(self) -> str:
@@ -232,7 +232,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Tell about the selected pass."""
-        self._said = ""
+        self._notice = ""
         self._draw_remarks()
         if message.view == "steps":
             self._ask_trials()
@@ -300,7 +300,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         """Add a pass behind the selected step."""
         place = self._behind
         self.edits.take(self.plan.with_text(place, name))
-        self._draw(place, said=f"{name} is step {place + 1}; i inserts what it lacks, u undoes")
+        self._draw(place, notice=f"{name} is step {place + 1}; i inserts what it lacks, u undoes")
 
     def action_switch_step(self) -> None:
         if self.choice:
@@ -316,13 +316,13 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         number = self.steps.cursor
         stage = self.plan.stage_of(number) if number < len(self.plan.entries) else None
         if stage is None or not self._has_run(stage):
-            self._draw(said="this step has not run like this; Enter runs the pipeline")
+            self._draw(notice="this step has not run like this; Enter runs the pipeline")
             return
 
         def done(text: str | None) -> None:
             if text is not None:
                 self.edits.take(self.plan.with_edit(number, text))
-                self._draw(number + 1, said="the edited text is a step of its own; Enter runs the rest")
+                self._draw(number + 1, notice="the edited text is a step of its own; Enter runs the rest")
 
         module = self.session.stages[stage].module
         self.app.push_screen(TextEditor(f"Text behind {number + 1}", module), done)
@@ -334,38 +334,38 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         number = self.steps.cursor
         if number >= len(self.plan.entries):
             return
-        held = self.session.properties[0]
-        lacking = self.plan.missing(number, held)
-        new = self.plan.with_missing(number, held)
+        holding = self.session.properties[0]
+        lacking = self.plan.missing(number, holding)
+        new = self.plan.with_missing(number, holding)
         more = len(new.entries) - len(self.plan.entries)
         name = self.plan.entries[number].step.of.name
         self.edits.take(new)
         if more:
             names = ", ".join(entry.step.of.name for entry in new.entries[number : number + more])
-            self._draw(number + more, said=f"inserted {names}; u undoes")
+            self._draw(number + more, notice=f"inserted {names}; u undoes")
         elif lacking:
-            self._draw(said=f"no pass establishes {lacking[0].name}, which {name} requires")
+            self._draw(notice=f"no pass establishes {lacking[0].name}, which {name} requires")
         else:
-            self._draw(said=f"{name} lacks nothing here")
+            self._draw(notice=f"{name} lacks nothing here")
 
     def action_next_pane(self) -> None:
         other = "steps" if self.view.id == "choices" else "choices"
         self.set_focus(self.lines(other))
-        self._said = ""
+        self._notice = ""
         self._draw_remarks()
 
     def action_unchanged(self) -> None:
         self.choices.only_changing = not self.choices.only_changing
         self._draw_choices()
         self._draw(
-            said="only passes that would change the program" if self.choices.only_changing else "all passes"
+            notice="only passes that would change the program" if self.choices.only_changing else "all passes"
         )
 
     def action_undo(self) -> None:
-        self._draw(said="undone; ctrl+r redoes" if self.edits.undo() else "nothing to undo")
+        self._draw(notice="undone; ctrl+r redoes" if self.edits.undo() else "nothing to undo")
 
     def action_redo(self) -> None:
-        self._draw(said="redone" if self.edits.redo() else "nothing to redo")
+        self._draw(notice="redone" if self.edits.redo() else "nothing to redo")
 
     def action_add(self) -> None:
         self._replaced = None
@@ -395,7 +395,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             self.edits.take(self.plan.with_text(place, typed, int(self._replaced is not None)))
         except Failure as failure:
             problem = failure.diagnostics[0]
-            self._draw(said=f"{problem.message}; {problem.help}" if problem.help else problem.message)
+            self._draw(notice=f"{problem.message}; {problem.help}" if problem.help else problem.message)
             return
         self.query_one("#step", CommandInput).remember(event.value)
         self.set_focus(self.steps)
@@ -408,11 +408,11 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def action_copy(self) -> None:
         self.explorer.copied(self.plan.text)
-        self._draw(said=f"copied: {self.plan.text}")
+        self._draw(notice=f"copied: {self.plan.text}")
 
     def action_copy_command(self) -> None:
         self.explorer.copied(self.command_line)
-        self._draw(said=f"copied: {self.command_line}")
+        self._draw(notice=f"copied: {self.command_line}")
 
     def action_run_plan(self) -> None:
         if self.choice:

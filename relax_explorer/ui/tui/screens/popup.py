@@ -172,7 +172,7 @@ class Entries(CommandList):
             move()
 
     def action_page_up(self) -> None:
-        """Go a page up, likewise."""
+        """Go a page up, unless there is no room for a line."""
         move: Callable[[], None] = super().action_page_up  # it has no types
         if self.scrollable_content_region:
             move()

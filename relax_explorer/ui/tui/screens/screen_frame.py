@@ -36,7 +36,7 @@ from relax_explorer.ui.tui.widgets.framed import (
     RowChosen,
 )
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from relax_explorer.viz.visible import columns, fit, visible
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 SMALLEST = (60, 16)
 NARROW = 100  # cells from which on panes stand side by side, in frames
@@ -312,14 +312,14 @@ class Frame(Moving):
         self.draw_bars()
 
     def _footer(self) -> ButtonLine:
-        said = self.explorer.jobs.notice() or self.explorer.notice
+        notice = self.explorer.jobs.notice() or self.explorer.notice
         width = self.app.size.width
         line = ButtonLine()
         if isinstance(self.focused, CommandInput):
             line.write(self._typing(self.focused, width), style="dim")
             return line
-        if said:
-            line.write(f" {fit(visible(said, 300), width - 2)}")
+        if notice:
+            line.write(f" {fit(visible(notice, 300), width - 2)}")
             return line
         own, shared = keys.hints(self.name_, self.explorer.keymap)
         right = ButtonLine()
@@ -469,4 +469,4 @@ def _wrong(state: State) -> str:
     """How many errors and warnings the stages have. Notes are listed, too, but nothing is wrong there."""
     found = () if state.session is None else state.session.distinct_problems
     count = sum(problem.level > Severity.NOTE for _, problem, _ in found)
-    return f"{count} problem{'s' * (count > 1)}  " if count else ""
+    return f"{counted(count, 'problem')}  " if count else ""

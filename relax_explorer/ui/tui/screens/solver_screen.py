@@ -14,7 +14,7 @@ from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, FixedText,
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import TABLES, Solving
 from relax_explorer.viz.tables import text_lines, wrapped
-from relax_explorer.viz.visible import fit
+from relax_explorer.viz.visible import counted, fit
 
 _HINTS = {
     "types": "Enter goes to the step that made it so",
@@ -45,7 +45,7 @@ class SolverScreen(Frame):
             yield LineView("left")
 
     def prepare(self) -> None:
-        """No table is drawn yet."""
+        """Begin without a table."""
         self._counts = dict.fromkeys(TABLES, 0)
 
     def fit(self) -> None:
@@ -72,7 +72,7 @@ class SolverScreen(Frame):
             steps.move(state.step, tell=False)
         steps.centre()
         how = ", branch by branch" if state.options.keep_branches else ""
-        steps.show_title(f"{solving.count} step{'s' * (solving.count != 1)}{how}")
+        steps.show_title(f"{counted(solving.count, 'step')}{how}")
         steps.border_subtitle = fit(solving.verdict, 60)
         self._draw_about()
         for name in TABLES:

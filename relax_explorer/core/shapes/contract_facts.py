@@ -26,7 +26,7 @@ from relax_explorer.core.source import Span
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ValueFacts:
     """What is known of a value: its lengths (None: not even the rank), element type, shape of the same value, and elements."""
 
     name: str
@@ -108,7 +108,7 @@ class Analysis:
     `steps` has how this was found, if `analyse` was asked to record it.
     """
 
-    values: dict[str, Known] = field(default_factory=dict)
+    values: dict[str, ValueFacts] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     asserted: dict[str, bool] = field(
         default_factory=dict
@@ -146,7 +146,7 @@ def residual_rows(found: Analysis) -> Iterator[tuple[str, str, str, int]]:
 # -- holding ---------------------------------------------------------------------------------------------------------
 
 
-Values = Mapping[str, Known]
+Values = Mapping[str, ValueFacts]
 _TRUE = p.EQ(p.IntImm(0), p.IntImm(0))
 _LONGEST = 60  # characters of a value that is told by its text
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -158,12 +158,12 @@ class Holding:
     def __init__(self, terms: c.Terms) -> None:
         self.terms = terms
         self.found = Analysis()
-        self.where, self.known = "main", Assumptions()
-        self.scope: dict[str, Known] = {}
+        self.where, self.facts = "main", Assumptions()
+        self.scope: dict[str, ValueFacts] = {}
         self.calls: list[Span | None] = []
         self.made: set[str] = set()  # names of values without one, which no text shows
 
-    def type_text(self, value: Known) -> str:
+    def type_text(self, value: ValueFacts) -> str:
         """The type of a value, simplified; size variables keep their names."""
         if value.sort:
             return value.sort
@@ -229,7 +229,7 @@ class Holding:
             self.found.residual.append(Residual(self.where, text, origin, span))
             if isinstance(condition, p.PrimExpr):
                 for fact in (*self.axes_of(guard.condition, values), condition):
-                    self.known = self.known.plus(fact, f"asserted by {origin}", place)
+                    self.facts = self.facts.plus(fact, f"asserted by {origin}", place)
             values = self.learn(guard, values)
         return values, remains
 
@@ -266,11 +266,11 @@ class Holding:
             sides = [self.element(side, values) for side in (condition.left, condition.right)]
             return c.SameDType(sides[0], sides[1])
         left, right = (
-            values.get(name) or Known(name, like=name) for name in (condition.left, condition.right)
+            values.get(name) or ValueFacts(name, like=name) for name in (condition.left, condition.right)
         )
         if left.dims is not None and right.dims is not None and len(left.dims) == len(right.dims):
             pairs = [p.EQ(a, b) for a, b in zip(left.dims, right.dims, strict=True)]
-            return next((one for one in pairs if self.known.prove(one) is not Answer.YES), _TRUE)
+            return next((one for one in pairs if self.facts.prove(one) is not Answer.YES), _TRUE)
         if left.dims is not None and right.dims is not None:
             return p.EQ(p.IntImm(len(left.dims)), p.IntImm(len(right.dims)))
         return c.SameShape(left.like or left.name, right.like or right.name)
@@ -287,7 +287,7 @@ class Holding:
     def decide(self, condition: c.Condition) -> Answer:
         """Whether a condition holds."""
         if isinstance(condition, p.PrimExpr):
-            return self.known.prove(condition)
+            return self.facts.prove(condition)
         if condition.left == condition.right:
             return Answer.YES
         if (
@@ -325,7 +325,7 @@ class Holding:
             return with_value(values, name, learned)
         return values
 
-    def remember(self, learned: Known) -> None:
+    def remember(self, learned: ValueFacts) -> None:
         """Keep what is known of a value of the program. In a body that is looked at for a call, its name may stand for another one."""
         own = self.scope.get(learned.name)
         if own is not None and own.name == learned.name:
@@ -341,8 +341,8 @@ class Holding:
             return
         reasons, failing = [], {}
         if isinstance(condition, p.PrimExpr):
-            reasons = self.known.reasons(condition)
-            failing = self.known.counterexample(condition) if answer is Answer.UNKNOWN else {}
+            reasons = self.facts.reasons(condition)
+            failing = self.facts.counterexample(condition) if answer is Answer.UNKNOWN else {}
         self.found.steps.append(
             Decided(
                 self.where, origin, guard, condition, answer, tuple(reasons), tuple(failing.items()), span
@@ -350,14 +350,14 @@ class Holding:
         )
 
     def note_contract(
-        self, name: str, kind: c.SweetType, demanded: tuple[Guard, ...], known: Environment, before: int, span: Span | None
+        self, name: str, kind: c.SweetType, demanded: tuple[Guard, ...], env: Environment, before: int, span: Span | None
     ) -> None:  # fmt: skip
         """Record a contract as assertions. It captured the size variables behind the first `before`."""
         if self.found.steps is not None:
-            captured = tuple(islice(known.sizes.items(), before, None))
+            captured = tuple(islice(env.sizes.items(), before, None))
             self.found.steps.append(Desugared(self.where, name, kind, demanded, captured, span))
 
-    def note_value(self, name: str, value: Known, span: Span | None) -> None:
+    def note_value(self, name: str, value: ValueFacts, span: Span | None) -> None:
         """Record what a value is known to be."""
         if self.found.steps is not None:
             self.found.steps.append(Learned(self.where, name, self.type_text(value), span))
@@ -384,7 +384,7 @@ class Holding:
             return
         have = values[guard.name]
         if guard.solves and have.dims is not None:
-            length = self.known.known(have.dims[guard.axis])
+            length = self.facts.substitute(have.dims[guard.axis])
             place = f"In dimension {guard.axis} of argument {guard.name} to {origin}"
             self.say(f"{place}, {guard.written} = {length} has no solution.", span)
             return
@@ -418,14 +418,14 @@ class Holding:
         shape: Any = kind.shape
         if isinstance(shape, tuple):
             shape = tuple([
-                self.known.known(p.substitute(before.value(dim), mapping)) if before.is_bound(dim) else dim for dim in shape
+                self.facts.substitute(p.substitute(before.value(dim), mapping)) if before.is_bound(dim) else dim for dim in shape
             ])  # fmt: skip
         element: Any = kind.dtype
         if isinstance(element, c.DTypeName) and element.name in before.dtypes:
             element = self.element(before.dtypes[element.name], values)
         return str(c.TensorType(shape, element))
 
-    def refuse(self, call: c.Call, args: list[Known], reason: str) -> None:
+    def refuse(self, call: c.Call, args: list[ValueFacts], reason: str) -> None:
         """Report a call that a shape rule refuses."""
         types = " and ".join(self.type_text(arg) for arg in args)
         self.say(
@@ -441,26 +441,26 @@ class Holding:
         self.found.report.say(codes.SHAPE_ERROR, text, first, labels=rest, help=codes.SHAPE_ERROR.fix)
 
 
-def declared(terms: c.Terms, name: str, kind: c.SweetType, known: Environment) -> Known:
+def declared(terms: c.Terms, name: str, kind: c.SweetType, env: Environment) -> ValueFacts:
     """A value of a declared type; lengths that the type does not tell are terms."""
     if isinstance(kind, c.Scalar):
-        return Known(name, (), kind.dtype)
+        return ValueFacts(name, (), kind.dtype)
     if isinstance(kind, c.Sort):
         dims = (terms.dim(name, 0),) if kind.name == "Size" else None
-        owner = known.shapes.get(name, name)
-        return Known(name, dims, known.dtypes.get(name, name), owner, sort=kind.name)
+        owner = env.shapes.get(name, name)
+        return ValueFacts(name, dims, env.dtypes.get(name, name), owner, sort=kind.name)
     if not isinstance(kind, c.TensorType) or kind.is_plain:
-        return Known(name, like=name)
+        return ValueFacts(name, like=name)
     element = kind.dtype if isinstance(kind.dtype, DType) else name
     if isinstance(kind.dtype, c.DTypeName):
-        element = known.dtypes.get(kind.dtype.name, name)
+        element = env.dtypes.get(kind.dtype.name, name)
     if isinstance(kind.shape, tuple):
-        return Known(name, tuple([terms.dim(name, n) for n in range(len(kind.shape))]), element)
-    owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
-    return Known(name, None, element, owner)
+        return ValueFacts(name, tuple([terms.dim(name, n) for n in range(len(kind.shape))]), element)
+    owner = env.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
+    return ValueFacts(name, None, element, owner)
 
 
-def with_value(values: Values, name: str, value: Known) -> Values:
+def with_value(values: Values, name: str, value: ValueFacts) -> Values:
     """Values and one more; those that there were are not copied."""
     below: list[Any] = values.maps if isinstance(values, ChainMap) else [values]
     return ChainMap({name: value}, *below)
@@ -514,7 +514,7 @@ def _entails(first: Wrapper, second: Wrapper, terms: c.Terms) -> bool:
     holding = Holding(terms)
     for guard in first.before:
         if isinstance(guard.condition, p.PrimExpr):
-            holding.known = holding.known.plus(guard.condition)
+            holding.facts = holding.facts.plus(guard.condition)
     values = {
         b.name: declared(terms, a.name, a.type, first.environment) for a, b in zip(own, other, strict=True)
     }

@@ -1,4 +1,4 @@
-"""What facts settle about the lengths of a program, calls that always fail, and what a program tells more than an earlier one."""
+"""What facts decide about the lengths of a program, calls that always fail, and what a program tells more than an earlier one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from relax_explorer.core.shapes.residual import (
     refuted_checks,
     shape_checks,
 )
-from relax_explorer.core.shapes.value_terms import is_no_length, names_of, said
+from relax_explorer.core.shapes.value_terms import condition_text, is_no_length, names_of
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.python_tree import operand_spans
 
@@ -87,22 +87,22 @@ def _always_met(fn: e.Function) -> set[int]:
 
 
 def _place(check: ShapeCheck) -> object:
-    """The part of the callee to point at."""
+    """The part of the program to point at."""
     place = check.place
     if isinstance(place, e.Function):
         return place.body if place.body.span else place
     return place.value if isinstance(place, e.VarBinding) else place
 
 
-# -- settled ---------------------------------------------------------------------------------------------------------
-# What facts settle about the lengths of a program: inference compares types, and knows no earlier check.
+# -- decided ----------------------------------------------------------------------------------------------------------
+# What facts decide about the lengths of a program: inference compares types, and knows no earlier check.
 
 
 _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 
 
-def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The problems of a normalized module, with what its facts settle.
+def decide(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The problems of a normalized module, after what its facts decide.
 
     Warnings about arguments and results go if these are proved to fit, or if a shape heap holds the lengths. Checks that facts
     refute are problems of their own, also beside errors: what inference refuses has no lengths, and so contradicts nothing.
@@ -111,14 +111,14 @@ def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic
     if any(item.code is internal.OWN_FAULT for item in items):
         return items  # a rule that fails would fail again
     if not any(item.code in _KINDS for item in items) and not has_candidates(module):
-        return [*items, *_told(module, _failing(refuted_checks(module)))]
+        return [*items, *_refuted_problems(module, _failing(refuted_checks(module)))]
     checks = shape_checks(module)
     failing = _failing(checks)
     done = _proved(module, checks, failing)
     items = [
         item for item in items if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in done
     ]
-    return [*items, *_told(module, failing), *failing_calls(module, checks)]
+    return [*items, *_refuted_problems(module, failing), *failing_calls(module, checks)]
 
 
 def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
@@ -135,7 +135,7 @@ def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
     ]
 
 
-def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnostic]:
+def _refuted_problems(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnostic]:
     """A diagnostic for each check that fails, with labels for the facts against it."""
     report = Report()
     for check in failing:
@@ -144,7 +144,7 @@ def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnosti
             code = codes.IMPOSSIBLE_CAST
             text = f"the {check.word} of {check.subject} can never succeed: {check.text} contradicts what is known"
         report.say(
-            code, text, _shown(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
+            code, text, _place(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
             spec_only=code is codes.CONTRADICTED,
         )  # fmt: skip
@@ -162,14 +162,6 @@ def _help(module: IRModule, check: ShapeCheck, code: Code) -> str:
     return f"`relax-explorer shapes FILE --why {value}` shows where both lengths come from"
 
 
-def _shown(check: ShapeCheck) -> object:
-    """The part of the program to point at."""
-    place = check.place
-    if isinstance(place, e.Function):
-        return place.body if place.body.span else place
-    return place.value if isinstance(place, e.VarBinding) else place
-
-
 def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
     """The parameter of the callee that an argument does not fit, and the facts against a check."""
     call = check.place.value if check.kind == ARGUMENTS and isinstance(check.place, e.Binding) else None
@@ -180,7 +172,7 @@ def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
                 yield Label(param, "the parameter")
     for fact in check.proof:
         if fact.place is not check.place:
-            yield Label(fact.place, f"{said(fact.condition)} is known from here")
+            yield Label(fact.place, f"{condition_text(fact.condition)} is known from here")
 
 
 def _proved(

@@ -134,7 +134,7 @@ class LengthNames:
             var.name,
         )
 
-    def told(self, conditions: Iterable[p.PrimExpr]) -> str:
+    def text_of(self, conditions: Iterable[p.PrimExpr]) -> str:
         """Conditions with the whole names of their variables, and which variables of these names they are not about."""
         wanted = list(conditions)
         variables = p.free_vars(*wanted)
@@ -176,14 +176,14 @@ def read_conditions(text: str, names: LengthNames) -> dict[str, list[p.PrimExpr]
     Failure with the place of a mistake, of a name that is unknown or stands for several variables, of a condition on two
     functions, or of one that never holds with those before it.
     """
-    reader, known = _Reader(text, names), Assumptions()
+    reader, facts = _Reader(text, names), Assumptions()
     found: dict[str, list[p.PrimExpr]] = {}
     for owner, condition, place in reader.whole():
-        if known.prove(condition) is Answer.NO:
-            because = " and ".join([str(fact) for fact in known.reasons(condition)])
+        if facts.prove(condition) is Answer.NO:
+            because = " and ".join([str(fact) for fact in facts.reasons(condition)])
             reason = f"it contradicts {because}" if because else "shape variables are lengths, at least 0"
             reader.fail(f"{condition} never holds: {reason}", place)
-        known = known.plus(condition)
+        facts = facts.plus(condition)
         found.setdefault(owner, []).append(condition)
     return found
 
