@@ -21,7 +21,7 @@ from relax_explorer.core.session.folders import RECORDED
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target, target
 from relax_explorer.viz.child import run_through
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import counted, json_document, visible, visible_json
 
 _SIGNALLED = 128  # added to the number of a signal, as shells do
 
@@ -59,7 +59,7 @@ def record(
     if json_status is not None:
         data = {**asdict(figures(told)), "file": str(file.name) if told else None}
         data |= {"status": ended.status, "signal": ended.signal or None, "command": list(command)}
-        output.save(json_status, (output.document("record", data) + "\n").encode())
+        output.save(json_status, (visible_json(json_document("record", data), 2) + "\n").encode())
     return ended.status or (output.OK if told else output.CANNOT)
 
 
@@ -200,8 +200,8 @@ def closing_lines(told: Sequence[Told], name: str, ended: Ended) -> list[str]:
     """`recorded 91 passes (31 changed), 2 helper modules; 1.4 s over the build; exit status 0`, and how to open it."""
     found = figures(told)
     parts = [f"recorded {found.passes} pass{'es' * (found.passes != 1)} ({found.changed} changed)"]
-    parts += [output.counted(found.helpers, "helper module")] * (found.helpers > 0)
-    parts += [f"{output.counted(found.calls, 'call')} of the virtual machine"] * (found.calls > 0)
+    parts += [counted(found.helpers, "helper module")] * (found.helpers > 0)
+    parts += [f"{counted(found.calls, 'call')} of the virtual machine"] * (found.calls > 0)
     parts += [f"in {found.processes} processes"] * (found.processes > 1)
     early = [str(item.process["running"][-1]) for item in told if item.process.get("running")]
     during = [f"{visible(name, 80)} was running at the end" for name in early[:1]]

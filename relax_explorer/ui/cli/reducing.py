@@ -59,7 +59,7 @@ def reduce(
         return Result("reduce", data, status=output.CANNOT, remarks=[text])
     shown = _command(found, target.name or "-", command, test)
     head = [f"{_MARK}{visible(input, 200)}", *[f"# {line}" for line in _facts(found)], f"# {shown}"]
-    output.write("\n".join([*head, found.case.module.script(), ""]), target, is_code=True)
+    output.write(output.Program("\n".join([*head, found.case.module.script(), ""])), target)
     lines = () if target.name is None else _lines(found, target.name, shown)
     return Result("reduce", lambda: _data(found, input, words, target, shown), lines)
 
