@@ -176,6 +176,18 @@ def test_a_fault_in_another_function() -> None:
     assert (found.case.entry, len(found.case.module.relax_functions)) == ("helper", 1)
 
 
+def test_a_single_parameter_that_nothing_reads() -> None:
+    text = function(
+        "x: R.Tensor((4,), 'float32')", "a = R.full((4,), R.const(-1.0), dtype='float32'); b = R.log(a)"
+    )
+    found = reduced(case_of(text, entry="main"), Fault("no-nan", samples=1))
+    assert len(found.case.function.params) <= 1
+    module = rxe.normalize(
+        rxe.parse(text.replace("b = R.log(a)", "b = R.full((2,), R.const(float('nan')), dtype='float32')"))
+    )
+    assert reduced(Case(module, "main"), Fault("no-nan", samples=1)).case.function.params == ()
+
+
 def test_no_fault_and_no_time() -> None:
     assert reduce(case_of(SQUARES, NOTHING), Fault()) is None
     assert reduce(case_of(SQUARES), Fault("no-nan")) is None

@@ -254,7 +254,7 @@ class _Work:
         self, items: Callable[[Case], Sequence[T]], without: Callable[[Case, Sequence[T]], Case | None]
     ) -> None:
         """Leave out halves, then smaller parts, down to single items."""
-        size = len(items(self.case)) // 2
+        size = (len(items(self.case)) + 1) // 2
         while size and not self.is_late():
             start = 0
             while start < len(found := items(self.case)) and not self.is_late():
