@@ -19,6 +19,7 @@ import pytest
 
 from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure, ParseError
+from relax_explorer.core.session import containers
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.containers import Container, open_container
@@ -311,6 +312,23 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     assert path.stat().st_size < 100_000
     with pytest.raises(ParseError, match="would grow"):
         _ = open_build(path).stages[0].module
+
+
+def test_a_text_that_names_one_array_very_often_is_not_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(containers, "_MOST_ARRAY", 1 << 20)
+    path = tmp_path / "bomb.rxs"
+    writer = Writer(path)
+    key = writer.array(np.zeros(1 << 14, "float32"))
+    for count in (16, 17):
+        text = writer.text("\n".join([f"# rxs:{key}:AAAA"] * count))
+        container = containers.open_container(str(path))
+        if count == 16:
+            assert len(container.text(text)) > 16 << 16
+        else:
+            with pytest.raises(Failure, match="constants of more than"):
+                container.text(text)
 
 
 def test_a_bomb_in_a_journal_is_not_unpacked(tmp_path: Path) -> None:

@@ -71,7 +71,19 @@ class Container:
             text = self._data(f"ir/{key}.txt", key).decode("utf-8")
         except UnicodeDecodeError:
             raise damaged(self.path, "a text is not UTF-8", f"ir/{key}.txt") from None
-        return _REFERENCE.sub(self._constant, text) if "rxs:" in text else text
+        left = _MOST_ARRAY
+
+        def constant(found: re.Match[str]) -> str:
+            nonlocal left
+            head, data = base64.b64decode(found[2]), self.array(found[1]).tobytes()
+            left -= len(data)
+            if left < 0:
+                raise damaged(
+                    self.path, f"a text has constants of more than {_MOST_ARRAY:,} bytes", f"ir/{key}.txt"
+                )
+            return base64.b64encode(head + data).decode()
+
+        return _REFERENCE.sub(constant, text) if "rxs:" in text else text
 
     def array(self, key: str) -> Array:
         """The array with a digest. Raises ParseError if it is missing or damaged."""
@@ -79,10 +91,6 @@ class Container:
         with _sound(self.path, name):
             array: Array = np.lib.format.read_array(io.BytesIO(self._data(name, key)), allow_pickle=False)
         return array
-
-    def _constant(self, found: re.Match[str]) -> str:
-        head, array = base64.b64decode(found[2]), self.array(found[1])
-        return base64.b64encode(head + array.tobytes()).decode()
 
     def _data(self, name: str, key: str) -> bytes:
         try:

@@ -122,7 +122,9 @@ def home_rows(titles: Mapping[str, str], known: Sequence[str]) -> Iterator[Row]:
     yield Row("Your build", "#")
     yield Row("  rxe FILE.py              a module in TVMScript; passes run on it here")
     yield Row("  rxe FOLDER               numbered stages: 00_input.py, 01_LegalizeOps.py, …")
-    yield Row("  rxe record -- COMMAND    records a build of TVM, such as `python build.py`; then: rxe build.rxs")
+    yield Row(
+        "  rxe record -- COMMAND    records a build of TVM, such as `python build.py`; then: rxe build.rxs"
+    )
     yield Row("  mod.script()             prints a stage in Python; show_meta=True keeps its constants")
     yield Row("")
     yield Row("Record the stages of your build: Enter copies this Python; then: rxe dumps", "#", RECIPE)
