@@ -381,6 +381,33 @@ REDUCE = Command(
     ),
 )
 
+EXPORT = Command(
+    "export",
+    "Write a program for others to run: one Python file with inputs, passes and right results, or the text of an issue.",
+    Handler("exporting", "export"),
+    (
+        PROGRAM,
+        PASSES,
+        FUNCTION,
+        choice(
+            "--to",
+            "tvm (a Python file that needs TVM and NumPy), or issue (Markdown with that file)",
+            "tvm",
+            "issue",
+        ),
+        RUN_INPUT,
+        SHAPE,
+        MAX_INPUT,
+        target("write to this file instead of standard output", "FILE"),
+        PROFILE,
+        JSON,
+    ),
+    (
+        "relax-explorer export model.reduced.py -p FuseOps -o reproducer.py",
+        "relax-explorer export model.py --to issue --shape n=2",
+    ),
+)
+
 VALIDATE = Command(
     "validate",
     "Run every stage against the first one, on several inputs and shapes.",

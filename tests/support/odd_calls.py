@@ -598,6 +598,15 @@ CALLS = tuple(
 2 validate {folder}
 2 validate {kernel_only} -p default
 2 validate {plain} -p default --samples -1
+0 export {plain}
+0 export {plain} -p LegalizeOps --to issue
+2 export {plain} --to nobody
+2 export {plain} -p nobody
+2 export {plain} --func nobody
+2 export {broken}
+2 export {missing}
+2 export {kernel_only}
+0 export {sized} --format json
 2 reduce {plain}
 3 reduce {plain} -p LegalizeOps
 3 reduce {plain} --test well-formed

@@ -57,10 +57,10 @@ def reduce(
         text = f"{visible(input, 200)} shows no fault: the test {visible(words, 200)} holds after every pass"
         data = {"input": input, "test": words, "fault": None}
         return Result("reduce", data, status=output.CANNOT, remarks=[text])
-    shown = _command(found, target.name or "-", command, test)
+    shown = _command(found, target.name or "-", command, test, profile)
     head = [f"{_MARK}{visible(input, 200)}", *[f"# {line}" for line in _facts(found)], f"# {shown}"]
     output.write(output.Program("\n".join([*head, found.case.module.script(), ""])), target)
-    lines = () if target.name is None else _lines(found, target.name, shown)
+    lines = () if target.name is None else _lines(found, target.name, shown, profile)
     return Result("reduce", lambda: _data(found, input, words, target, shown), lines)
 
 
@@ -118,15 +118,18 @@ def _facts(found: Reduction) -> Iterator[str]:
         yield "the time was over before nothing more could be left out"
 
 
-def _lines(found: Reduction, name: str, shown: str) -> Iterator[str]:
+def _lines(found: Reduction, name: str, shown: str, profile: str) -> Iterator[str]:
     first, *rest = _facts(found)
     yield f"{first.removesuffix(')')}, {found.seconds:.0f} s)"
     yield from rest
     yield f"written: {visible(name, 200)}"
     yield f"show it: {shown}"
+    passes = ["-p", ",".join(map(str, found.case.passes))] if found.case.passes else []
+    words = ["export", name, *passes, *_lengths(found.case), *_profile(profile), "-o", "reproducer.py"]
+    yield f"for TVM: {shlex.join(['relax-explorer', *words])}"
 
 
-def _command(found: Reduction, path: str, command: tuple[str, ...], test: str) -> str:
+def _command(found: Reduction, path: str, command: tuple[str, ...], test: str, profile: str) -> str:
     """The command that shows the fault in the smaller program."""
     case = found.case
     if not case.passes and not command:
@@ -134,13 +137,21 @@ def _command(found: Reduction, path: str, command: tuple[str, ...], test: str) -
     else:
         words = ["bisect", path, *(["-p", ",".join(map(str, case.passes))] if case.passes else [])]
         words += ["--test", test] if test != SAME_OUTPUT and not command else []
+    words += _profile(profile)
     if not command and test != "well-formed":
         words += ["--func", case.entry] if len(case.module.relax_functions) > 1 else []
-        free = smaller.free_names(case)
-        words += [
-            word for name, length in case.lengths if name in free for word in ("--shape", f"{name}={length}")
-        ]
+        words += _lengths(case)
     return shlex.join(["relax-explorer", *words, *(["--", *command] if command else [])])
+
+
+def _lengths(case: Case) -> list[str]:
+    """The options that give the lengths of shape variables."""
+    free = smaller.free_names(case)
+    return [word for name, n in case.lengths if name in free for word in ("--shape", f"{name}={n}")]
+
+
+def _profile(profile: str) -> list[str]:
+    return ["--profile", profile] if profile != "spec" else []
 
 
 def _data(found: Reduction, name: str, test: str, target: Target, shown: str) -> dict[str, Any]:

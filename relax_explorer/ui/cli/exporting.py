@@ -1,0 +1,87 @@
+"""`export`: a program as a Python file for TVM, or as the text of an issue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import relax_explorer
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.passes.pipeline import Step
+from relax_explorer.core.session.build_passes import with_files
+from relax_explorer.core.session.builds import pipeline_of
+from relax_explorer.core.session.difference import leaves_of
+from relax_explorer.core.session.inputs import call_values
+from relax_explorer.core.session.recording import Recording, finished
+from relax_explorer.core.session.reproducer import Reproducer
+from relax_explorer.core.session.samples import function_of
+from relax_explorer.ui import directories
+from relax_explorer.ui.cli.comparing import build_and_stage, chosen
+from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.opening import passes_from
+from relax_explorer.ui.cli.output import Program, Result
+from relax_explorer.ui.cli.run import most_bytes
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target
+from relax_explorer.viz.visible import visible
+
+
+def export(
+    input: str, passes: str | None, func: str | None, to: str, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
+    output_: Target | None, profile: str,
+) -> Result:  # fmt: skip
+    """Write a program for others to run."""
+    build, name = build_and_stage(input, None)
+    stage, steps = chosen(build, name, 0), tuple[Step, ...]()
+    if passes is not None and passes_from(build, passes) is not None:
+        steps = tuple(with_files(pipeline_of(build, passes), profile))
+    entry = func or stage.entry
+    values, remark = call_values(
+        function_of(stage.module, entry), inputs_given(input_, shape), most_bytes(max_input)
+    )
+    run = interruptible(
+        lambda interrupt: _run(stage.module, entry, values, interrupt),
+    )
+    made = Reproducer(
+        stage.module, entry, values, steps, run.result if run.failure is None else (), visible(input, 200)
+    )
+    text = made.script() if to == "tvm" else _issue(made, run)
+    remarks = [f"made up: {remark}"] if remark else []
+    remarks += [f"the program stops here: {run.failure.message}"] if run.failure is not None else []
+    lines = [Program(text) if to == "tvm" else text]
+    data = {"input": input, "function": entry, "to": to, "passes": list(map(str, steps)), "text": text}
+    return Result("export", data, lines, remarks=remarks, file=output_ or STANDARD_OUTPUT)
+
+
+def _run(module: Any, entry: str, values: list[Any], interrupt: Interrupt) -> Recording:
+    return finished(module, entry, tuple(values), directories.kernel_cache(), interrupt)
+
+
+def _issue(made: Reproducer, run: Recording) -> str:
+    """The text of an issue, in Markdown."""
+    passes = ", ".join([f"`{step}`" for step in made.passes]) or "none: the build alone"
+    facts = [f"- function `{made.entry}`, passes: {passes}"]
+    if run.failure is not None:
+        facts.append(f"- relax-explorer stops: {run.failure.message}")
+    facts += [
+        f"- out{n} as relax-explorer computes it: {_summary(value)}"
+        for n, value in enumerate(leaves_of(run.result))
+    ]
+    return "\n".join(
+        [
+            f"# {made.name}: results differ after {passes}" if made.passes else f"# {made.name}",
+            "", "## Expected and found", "", *facts, "- TVM: run the file below, and paste what it prints", "",
+            "## Versions", "", "- TVM: (it prints its own)", f"- relax-explorer {relax_explorer.__version__}", "",
+            "## Reproducer", "", "```python", made.script().rstrip("\n"), "```", "",
+        ]
+    )  # fmt: skip
+
+
+def _summary(value: Any) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    first = ", ".join(
+        [f"{item:.6g}" if value.dtype.kind == "f" else str(item) for item in value.reshape(-1)[:4]]
+    )
+    return f"{value.dtype} {value.shape}: {first}{', …' if value.size > 4 else ''}"
