@@ -127,7 +127,7 @@ def differs(name, found, expected):
             continue
         a, b = x.astype("float64"), y.astype("float64")
         close = np.isclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
-        print(f"{{name}}: out{{number}}: {{np.sum(~close)}} of {{x.size}} differ; largest difference {{np.max(np.abs(a - b), initial=0)}}")
+        print(f"{{name}}: out{{number}}: {{np.sum(~close)}} of {{x.size}} differ; largest difference {{np.nanmax(np.abs(a - b), initial=0)}}")
         differing |= not close.all()
     return differing
 
