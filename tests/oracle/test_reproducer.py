@@ -147,8 +147,11 @@ def test_what_can_not_be_written_is_a_sentence() -> None:
     for value, reason in ((np.ones(MOST_BYTES, "float32"), "bytes"), (object(), "is a object")):
         with pytest.raises(Failure, match=reason):
             Reproducer(module, "main", [value]).script()
-    text = Reproducer(module, "main", [np.ones(2)], tuple(steps("FuseOps{fuse_opt_level=1}"))).script()
+    passes = [step.in_profile("tvm") for step in steps("FuseOps{fuse_opt_level=1},LegalizeOps")]
+    assert any("profile" in step.options for step in passes)
+    text = Reproducer(module, "main", [np.ones(2)], tuple(passes)).script()
     assert "('FuseOps', {'fuse_opt_level': 1})," in text
+    assert "profile" not in text
 
 
 def test_the_text_of_an_issue_has_the_file_and_json_too(tmp_path: Path) -> None:
