@@ -19,11 +19,11 @@ from typing import TypeVar
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.phases import module_check as rules
 from relax_explorer.core.session import smaller
 from relax_explorer.core.session.bisect import NoNan, Predicate, SameOutput, WellFormed, first_failing
+from relax_explorer.core.session.call_inputs import REST
 from relax_explorer.core.session.compare import Told, mapped, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
 from relax_explorer.core.session.recorded import built
@@ -53,7 +53,6 @@ class Fault:
     samples: int | None = None
     tolerance: Tolerance = BY_DTYPE
     profile: str = "spec"
-    params: frozenset[str] = frozenset()  # of the whole program; `sources` are for these
     cache: Path | None = None
     interrupt: Interrupt | None = None
 
@@ -95,11 +94,7 @@ class Fault:
     def _samples(self, case: Case) -> Sequence[Sample]:
         fn = function_of(case.module, case.entry)
         names = {param.name for param in fn.params}
-        sources = {name: source for name, source in self.sources if name in names or name == "*"}
-        if "*" in sources:
-            new = [param for param in fn.params if param.name not in self.params]
-            tensors = [param.name for param in new if isinstance(param.struct_info, s.TensorStructInfo)]
-            sources |= {name: f"randn:{n}" for n, name in enumerate(tensors)}
+        sources = {name: source for name, source in self.sources if name in names or name == REST}
         free = set(smaller.free_names(case))
         return sampled(fn, self.samples, sources, {k: n for k, n in case.lengths if k in free})
 

@@ -70,17 +70,17 @@ def _case(path: str, passes: str | None, sampling: Sampling, profile: str) -> Ca
     stage, steps = chosen(build, name, 0), tuple[Step, ...]()
     if passes is not None and passes_from(build, passes) is not None:
         steps = tuple(with_files(pipeline_of(build, passes), profile))
-    lengths = inputs_given(sampling.input_, sampling.shape).shape
-    return Case(stage.module, sampling.func or stage.entry, steps, tuple(lengths.items()))
+    lengths, entry = inputs_given(sampling.input_, sampling.shape).shape, sampling.func or stage.entry
+    function_of(stage.module, entry)  # says so if there is none
+    return Case(stage.module, entry, steps, tuple(lengths.items()))
 
 
 def _fault(case: Case, sampling: Sampling, test: str, command: tuple[str, ...], profile: str) -> Fault:
     given = inputs_given(sampling.input_, sampling.shape)
     sources = {REST: given.whole} if given.whole else dict(given.sources)
-    params = frozenset([param.name for param in function_of(case.module, case.entry).params])
     own = CommandTest(command) if command else None
     return Fault(
-        test, own, tuple(sources.items()), sampling.samples, sampling.tolerance(), profile, params, directories.kernel_cache()
+        test, own, tuple(sources.items()), sampling.samples, sampling.tolerance(), profile, directories.kernel_cache()
     )  # fmt: skip
 
 
