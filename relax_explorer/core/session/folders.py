@@ -61,8 +61,10 @@ RECORDED = ".rxs"
 
 
 def is_container(path: str) -> bool:
-    """True for a file that is a recorded build by its first bytes, or by its name."""
+    """True for a file that is a recorded build by its first bytes, or by its name. It never waits for a pipe or a device."""
     try:
+        if not os.path.isfile(path):
+            return False
         with Path(path).open("rb") as file:
             return is_recording(file.read(_BEGINNING)) or path.endswith(RECORDED)
     except (OSError, ValueError):

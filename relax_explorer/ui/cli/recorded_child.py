@@ -18,6 +18,7 @@ from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.containers import Told, pack, seconds
 from relax_explorer.core.session.folders import RECORDED
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target, target
 from relax_explorer.viz.child import run_through
@@ -150,8 +151,10 @@ def _reason(notes: Path) -> str:
     """Why no process recorded anything, and what to do."""
 
     def note(name: str) -> str | None:
-        place = notes / name
-        return place.read_text(encoding="utf-8", errors="replace")[:300] if place.is_file() else None
+        try:
+            return short_text(notes / name)[:300]
+        except UnreadableText:
+            return None
 
     failed, missing = note("failed"), note("no-tvm")
     if failed is not None:

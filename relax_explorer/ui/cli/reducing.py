@@ -21,6 +21,7 @@ from relax_explorer.core.session.samples import function_of
 from relax_explorer.core.session.smaller import Case
 from relax_explorer.core.session.smallest import SAME_OUTPUT, Fault, Reduction
 from relax_explorer.core.session.smallest import reduce as smallest
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.comparing import CommandTest, Sampling, build_and_stage, chosen
@@ -89,12 +90,10 @@ def _default(path: str) -> Target:
     stem = Path(path.partition("@")[0]).stem or "program"
     name = Path(f"{'program' if path == '-' else stem}.reduced.py")
     try:
-        is_other = not name.read_text("utf-8", "replace").startswith(_MARK)
-    except FileNotFoundError:
-        is_other = False
-    except OSError:
-        is_other = True
-    if is_other:
+        is_own = not os.path.lexists(name) or short_text(name).startswith(_MARK)
+    except UnreadableText:
+        is_own = False
+    if not is_own:
         raise click.UsageError(f"{name} is not a file of reduce; give another one with -o")
     return Target(str(name))
 
