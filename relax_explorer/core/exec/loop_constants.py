@@ -8,6 +8,7 @@ operands of something else than arithmetic.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from math import frexp, isfinite
 from typing import Any
 
@@ -83,19 +84,19 @@ def _with(node: Any, names: Names) -> Any:
     return node if all(a is b for a, b in zip(old, new, strict=True)) else type(node)(*new)
 
 
-def _chain(node: Op, names: Names) -> Any:
+def _chain(node: Op, names: Names) -> Expr:
     """A sum, which may be deeper on the left than calls may be."""
     sums: list[Op] = []
-    first: Any = node
+    first: Expr = node
     while type(first) is Op and first.symbol in CHAINED and len(first.args) == 2:
         sums.append(first)
         first = first.args[0]
-    value = _with(first, names)
+    value: Expr = _with(first, names)
     for part in reversed(sums):
         args = _named((value, _with(part.args[1], names)), names)
         value = part if all(a is b for a, b in zip(args, part.args, strict=True)) else Op(part.symbol, args)
     return value
 
 
-def _named(args: Any, names: Names) -> tuple[Expr, ...]:
+def _named(args: Sequence[Expr], names: Names) -> tuple[Expr, ...]:
     return tuple([names.get(arg, arg) if type(arg) is Convert else arg for arg in args])

@@ -8,7 +8,9 @@ import numpy as np
 
 import relax_explorer
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.passes.pipeline import Step
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import pipeline_of
 from relax_explorer.core.session.difference import leaves_of
@@ -54,7 +56,7 @@ def export(
     return Result("export", data, lines, remarks=remarks, file=output_ or STANDARD_OUTPUT)
 
 
-def _run(module: Any, entry: str, values: list[Any], interrupt: Interrupt) -> Recording:
+def _run(module: IRModule, entry: str, values: list[Any], interrupt: Interrupt) -> Recording:
     return finished(module, entry, tuple(values), directories.kernel_cache(), interrupt)
 
 
@@ -78,7 +80,7 @@ def _issue(made: Reproducer, run: Recording) -> str:
     )  # fmt: skip
 
 
-def _summary(value: Any) -> str:
+def _summary(value: Value) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
     first = ", ".join(
