@@ -16,6 +16,7 @@ import click
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
@@ -77,6 +78,15 @@ def build_and_stage(text: str, passes: str | None, profile: str = "spec") -> tup
     if build.is_recorded and name is not None:
         return after_passes(part(build, name), passes, profile), None
     return after_passes(build, passes, profile), name
+
+
+def stage_and_steps(text: str, passes: str | None, profile: str) -> tuple[Stage, tuple[Step, ...]]:
+    """The first stage at `PATH`, or the one that `PATH@STAGE` names, and the passes that are to be applied to it."""
+    build, name = build_and_stage(text, None)
+    stage = chosen(build, name, 0)
+    if passes is None or passes_from(build, passes) is None:
+        return stage, ()
+    return stage, tuple(with_files(pipeline_of(build, passes), profile))
 
 
 def build_of(

@@ -9,20 +9,16 @@ import numpy as np
 import relax_explorer
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.build_passes import with_files
-from relax_explorer.core.session.builds import pipeline_of
 from relax_explorer.core.session.difference import leaves_of
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.recording import Recording, finished
 from relax_explorer.core.session.reproducer import Reproducer
 from relax_explorer.core.session.samples import function_of
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli.comparing import build_and_stage, chosen
+from relax_explorer.ui.cli.comparing import stage_and_steps
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.opening import passes_from
 from relax_explorer.ui.cli.output import Program, Result
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -34,10 +30,7 @@ def export(
     output_: Target | None, profile: str,
 ) -> Result:  # fmt: skip
     """Write a program for others to run."""
-    build, name = build_and_stage(input, None)
-    stage, steps = chosen(build, name, 0), tuple[Step, ...]()
-    if passes is not None and passes_from(build, passes) is not None:
-        steps = tuple(with_files(pipeline_of(build, passes), profile))
+    stage, steps = stage_and_steps(input, passes, profile)
     entry = func or stage.entry
     values, remark = call_values(
         function_of(stage.module, entry), inputs_given(input_, shape), most_bytes(max_input)

@@ -12,10 +12,7 @@ from typing import Any
 import click
 
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session import smaller
-from relax_explorer.core.session.build_passes import with_files
-from relax_explorer.core.session.builds import pipeline_of
 from relax_explorer.core.session.call_inputs import REST
 from relax_explorer.core.session.samples import function_of
 from relax_explorer.core.session.smaller import Case
@@ -24,10 +21,9 @@ from relax_explorer.core.session.smallest import reduce as smallest
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.comparing import CommandTest, Sampling, build_and_stage, chosen
+from relax_explorer.ui.cli.comparing import CommandTest, Sampling, stage_and_steps
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible, progress
-from relax_explorer.ui.cli.opening import passes_from
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.visible import visible
@@ -67,10 +63,7 @@ def reduce(
 
 def _case(path: str, passes: str | None, sampling: Sampling, profile: str) -> Case:
     """The whole program with its passes."""
-    build, name = build_and_stage(path, None)
-    stage, steps = chosen(build, name, 0), tuple[Step, ...]()
-    if passes is not None and passes_from(build, passes) is not None:
-        steps = tuple(with_files(pipeline_of(build, passes), profile))
+    stage, steps = stage_and_steps(path, passes, profile)
     lengths, entry = inputs_given(sampling.input_, sampling.shape).shape, sampling.func or stage.entry
     function_of(stage.module, entry)  # says so if there is none
     return Case(stage.module, entry, steps, tuple(lengths.items()))
