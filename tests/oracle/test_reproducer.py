@@ -178,3 +178,14 @@ def test_a_program_that_stops_here_is_exported_without_results(tmp_path: Path) -
     assert done.exit_code == 0
     assert "EXPECTED = []" in done.stdout
     assert "the program stops here: " in done.stderr
+
+
+def test_the_stage_that_is_named_is_exported_and_reduced(tmp_path: Path) -> None:
+    for number, operator in enumerate(("tanh", "log")):
+        program = f'{HEAD}    def main(x: R.Tensor((4,), "float32")):\n        y = R.{operator}(x)\n        return y\n'
+        (tmp_path / f"0{number}_Pass.py").write_text(program)
+    for stage, operator in (("", "tanh"), ("@0", "tanh"), ("@1", "log")):
+        done = CliRunner().invoke(group, ["export", f"{tmp_path}{stage}"])
+        assert f"R.{operator}(x)" in done.stdout
+        done = CliRunner().invoke(group, ["reduce", f"{tmp_path}{stage}", "--test", "no-nan", "-o", "-"])
+        assert done.exit_code == (0 if operator == "log" else 3), done.output
