@@ -9,7 +9,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec import events, packed
-from relax_explorer.core.exec.known_call import KnownKernel
+from relax_explorer.core.exec.compiled_kernel import Kernel
+from relax_explorer.core.exec.known_call import KnownCode, KnownKernel
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.values import Shape
@@ -173,6 +174,77 @@ def test_another_kernel_of_the_same_name_is_called() -> None:
     assert second["main"] is first["main"]
     assert runs(second, ones, (3,)).tolist() == [[4, 4]]
     assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+
+
+def calls(value: str, *lines: str) -> rxe.IRModule:
+    """A program whose lines call one kernel on `x` of n rows, with numbers `k` and `m`."""
+    text = KERNEL.format(value=value)
+    head = text[: text.index("        y = ")].replace('R.Shape(["k"])', 'R.Shape(["k", "m"])')
+    body = "".join(f"        {line}\n" for line in ("m = T.int64()", *lines))
+    names = ", ".join(line.split(" = ")[0] for line in lines)
+    return rxe.normalize(rxe.parse(f"{head}{body}        return ({names})\n"))
+
+
+def scaled(name: str, of: str, number: str, rows: str = "n") -> str:
+    info = f'R.Tensor(({rows}, 2), "int32")'
+    return f"{name} = R.call_tir(M.scale, ({of},), out_sinfo={info}, tir_vars=R.shape([{number}]))"
+
+
+def test_a_call_like_one_before_needs_no_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = calls(
+        "A[v_i, v_j] * T.Cast('int32', k)",
+        *[scaled(f"y{n}", f"y{n - 1}" if n else "x", "k") for n in range(9)],
+    )
+    checked = []
+    dims = Kernel._dims
+    monkeypatch.setattr(Kernel, "_dims", lambda *args: (checked.append(args), dims(*args))[1])
+    result = rxe.run(program, "main", [np.ones((3, 2), "int32"), (2, 0)])
+    assert [item.tolist() for item in result] == [[[2**n] * 2] * 3 for n in range(1, 10)]
+    assert 1 <= len(checked) <= 3
+    code = plan(program["main"], "main").code
+    assert sum(isinstance(at.known, KnownKernel) for at in code) == 9
+    assert len({id(at.known.function) for at in code if isinstance(at.known, KnownCode)}) == 1
+
+
+def test_calls_that_differ_in_a_number_or_a_length_are_told_apart() -> None:
+    program = calls(
+        "A[v_i, v_j] * T.Cast('int32', k)",
+        scaled("a", "x", "k"),
+        scaled("b", "x", "m"),
+        scaled("c", "a", "k"),
+        "d = R.concat((x, x), axis=0)",
+        scaled("e", "d", "m", rows="2 * n"),
+        scaled("f", "e", "k", rows="n + n"),
+    )
+    for rows in (3, 1):
+        values = rxe.run(program, "main", [np.ones((rows, 2), "int32"), (2, 5)])
+        assert (
+            [int(item.max()) for item in values]
+            == [int(item.min()) for item in values]
+            == [2, 5, 4, 1, 5, 10]
+        )
+        assert [len(item) for item in values] == [rows] * 3 + [2 * rows] * 3
+
+
+def test_a_call_with_another_result_is_checked() -> None:
+    lines = scaled("a", "x", "k"), scaled("b", "x", "k", rows="m")
+    program, ones = calls("A[v_i, v_j] * T.Cast('int32', k)", *lines), np.ones((3, 2), "int32")
+    assert [item.tolist() for item in rxe.run(program, "main", [ones, (2, 3)])] == [[[2, 2]] * 3] * 2
+    assert refused(program, ones, (2, 4)) == "RX0507"
+    assert [item.tolist() for item in rxe.run(program, "main", [ones, (2, 3)])] == [[[2, 2]] * 3] * 2
+    assert refused(program, ones, (2, 4)) == "RX0507"
+
+
+def test_a_call_like_one_before_that_stops_says_where() -> None:
+    program = calls(
+        "A[v_i, v_j] // T.Cast('int32', k - A[v_i, 0])", scaled("a", "x", "k"), scaled("b", "a", "k")
+    )
+    for _ in range(2):
+        with pytest.raises(rxe.Failure) as caught:  # 1 // -2 is -1, and -1 minus this is 0
+            rxe.run(program, "main", [np.ones((1, 2), "int32"), (-1, 0)])
+        assert caught.value.diagnostics[0].code.id == "RX0509"
+    values = rxe.run(program, "main", [np.ones((1, 2), "int32"), (2, 0)])
+    assert [item.tolist() for item in values] == [[[1, 1]], [[1, 1]]]
 
 
 def test_each_engine_runs_its_own_kernels() -> None:

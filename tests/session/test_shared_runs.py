@@ -260,6 +260,19 @@ def main(n: R.Tensor((), "int64"), x: R.Tensor((4,), "float32")) -> R.Tensor((4,
     assert len(remembered) == count
 
 
+def test_calls_of_one_kernel_are_remembered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [f"y{n + 1} = R.call_tir(M.plus, (y{n},), out_sinfo=R.Tensor((4,), 'float32'))" for n in range(6)]
+    lines = "\n    ".join(calls)
+    remembered: list[object] = []
+    remember = builtins.remember_kernel
+    monkeypatch.setattr(builtins, "remember_kernel", lambda *args: (remembered.append(args), remember(*args)))
+    text = f"@R.function\ndef main(y0: R.Tensor((4,), 'float32')):\n    M = Module\n    {lines}\n    return y6\n"
+    run = finished_on(machine_factory(module(text), "main"), [X])
+    assert run.failure is None, run.failure
+    assert run.result.tolist() == (X + 6).tolist()
+    assert len(remembered) == 1
+
+
 # -- equal values ------------------------------------------------------------------------------------------------------
 
 

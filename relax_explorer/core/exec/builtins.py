@@ -14,6 +14,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
 from relax_explorer.core.exec.known_call import (
     kernel_again,
+    kernel_alike,
     kernel_arguments,
     pays,
     remember_kernel,
@@ -60,10 +61,14 @@ def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value])
     if tail and not isinstance(fn.params[-1], PrimVar):  # they precede the outputs
         inputs, tail = [*inputs, *tail], []
     axes = view_axes(machine, frame, at, fn)
+    value = kernel_alike(machine, frame, at, fn, args) if axes is None else None
+    if value is not None:
+        machine.write(frame, at.target, value)
+        return
     value = guarded(
         machine, at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node, axes)
     )
-    if pays(machine, at):
+    if pays(machine, at) or pays(machine, fn):
         remember_kernel(machine, frame, at, fn, args, [inputs, tail], value)
     machine.write(frame, at.target, value)
 

@@ -8,7 +8,7 @@ instruction, because a program mostly calls with the same lengths again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -249,11 +249,48 @@ def kernel_again(
         return known.value(args[1], machine.interrupt)
 
 
-def pays(machine: Running, at: Instruction) -> bool:
-    """True if a call is worth remembering. In a run that is the only one of its lengths, it is from the second time on."""
-    if machine.met is None or id(at) in machine.met:
+def kernel_alike(
+    machine: Running, frame: Frame, at: Instruction, fn: PrimFunc, args: Sequence[Value]
+) -> Value:
+    """The result of a kernel whose call elsewhere passed its checks with operands and results of the same types. None if it needs them.
+
+    Layers of a model call the same kernels, so that their first calls need no checks but those of the first layer.
+    """
+    alike = machine.kernels.alike
+    types = _result_types(at, frame.dims) if alike else None
+    known = alike.get((id(fn), types_of(args[1:]), types)) if types is not None else None
+    if known is None:
+        return None
+    with np.errstate(all="ignore"):
+        value = known.value(args[1], machine.interrupt)
+    if value is not None:
+        dims = info_vars(at.node.sinfo_args[0])
+        at.known = replace(known, dims=dims, lengths=tuple(map(frame.dims.get, dims)))
+    return value
+
+
+def _result_types(at: Instruction, dims: Lengths) -> tuple[Type, ...] | None:
+    """The types of the arrays that a call fills. None where they are not known before it runs."""
+    out = at.node.sinfo_args[0]
+    types: list[Type] = []
+    for info in out.fields if isinstance(out, s.TupleStructInfo) else (out,):
+        if type(info) is not s.TensorStructInfo or info.dims is None or info.dtype is None:
+            return None
+        try:
+            types.append((shape_value(info.dims, dims, None), info.dtype.to_numpy()))
+        except (Failure, TypeError):  # TypeError: NumPy has no such dtype
+            return None
+    return tuple(types)
+
+
+def pays(machine: Running, again: object) -> bool:
+    """True if a call is worth remembering: the instruction, or what it calls, comes `again`.
+
+    In a run that is the only one of its lengths, that is known from the second time on.
+    """
+    if machine.met is None or id(again) in machine.met:
         return True
-    machine.met.add(id(at))
+    machine.met.add(id(again))
     return False
 
 
@@ -365,7 +402,10 @@ def remember_kernel(
     if axes is not None:
         at.known = KnownView(*call, axes)
         return
-    at.known = _filling(machine.kernels.get(fn), call, [*inputs, *results, *tail], len(inputs), len(results))
+    known = _filling(machine.kernels.get(fn), call, [*inputs, *results, *tail], len(inputs), len(results))
+    at.known = known
+    if known is not None:
+        machine.kernels.alike[id(fn), operands, known.types] = known
 
 
 _Call = tuple[Types, tuple[p.PrimVar, ...], tuple[int | None, ...], PrimFunc, str, tuple[Type, ...], bool]
