@@ -148,7 +148,7 @@ def test_a_kernel_that_may_stop_runs_stage_by_stage() -> None:
     stages = (("B[v_i, v_j] = A[v_i, v_j]", "SS"), ("B[v_i, v_j] = A[T.Cast('int64', B[v_i, 0]), v_j]", "SS"))
     fn = program(*stages, buffers="pass")
     assert fused(fn) is not fn
-    assert not compiled_kernel.Code(fn, None).is_fused
+    assert not compiled_kernel.Code(fn, None).outline.is_fused
     values = np.full((6, 70), 9, np.float32)
     answers = []
     for kernel in (compile_prim_func(fn), uncompiled(fn)):
@@ -181,7 +181,7 @@ def test_symbolic_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
         uncompiled(fn)(values, wanted)
         assert found.tobytes() == wanted.tobytes()
     assert kernel.code is not None
-    assert kernel.code.is_fused
+    assert kernel.code.outline.is_fused
     assert list(kernel.code.facts.values()) == [True] * 4
 
 

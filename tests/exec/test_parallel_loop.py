@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import compiled_kernel, kernel_pieces, loop_nests
+from relax_explorer.core.exec import compiled_kernel, kernel_pieces, loop_nests, machine_code, translations
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.ops.kit import ndarrays
@@ -73,8 +74,8 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return calls
 
 
-def kernel(body: str, dtype: str = "float32") -> PrimFunc:
-    text = HEAD + "\n".join(f"    {line}" for line in body.splitlines()) + "\n"
+def kernel(body: str, dtype: str = "float32", head: str = HEAD) -> PrimFunc:
+    text = head + "\n".join(f"    {line}" for line in body.splitlines()) + "\n"
     fn = rxe.parse(text.format(dtype=dtype))["f"]
     assert type(fn) is PrimFunc
     return fn
@@ -255,6 +256,23 @@ class M:
     for run in range(1, 6):
         np.testing.assert_array_equal(rxe.run(module, "main", given), given[0] * 4)
         assert len(shared) == 8 * run
+
+
+def test_a_kernel_that_an_earlier_process_translated_is_shared_as_well(
+    shared: list[tuple[int, int]], tmp_path: Path
+) -> None:
+    sized = TWICE.replace("(n)", "(70)").replace("A[i, 7 - j]", "A[69 - i, 7 - j]")
+    for head, body, calls in ((HEAD, SCALED, 8), (HEAD, TWICE, 4), (HEAD.replace("n,", "70,"), sized, 4)):
+        fn, (values, wanted) = kernel(body, head=head), operands("float32")
+        uncompiled(fn)(values, wanted)
+        for _ in range(2):
+            machine_code._TEXTS.clear()
+            translations.translations.cache_clear()
+            shared.clear()
+            out = np.zeros_like(wanted)
+            compile_prim_func(kernel(body, head=head), tmp_path / "cache")(values, out)
+            assert len(shared) == calls
+            np.testing.assert_array_equal(out, wanted)
 
 
 def test_pieces_are_divided_only_where_a_loop_is_parallel() -> None:

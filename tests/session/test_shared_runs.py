@@ -266,7 +266,9 @@ def test_calls_of_one_kernel_are_remembered_once(monkeypatch: pytest.MonkeyPatch
     remembered: list[object] = []
     remember = builtins.remember_kernel
     monkeypatch.setattr(builtins, "remember_kernel", lambda *args: (remembered.append(args), remember(*args)))
-    text = f"@R.function\ndef main(y0: R.Tensor((4,), 'float32')):\n    M = Module\n    {lines}\n    return y6\n"
+    text = (
+        f"@R.function\ndef main(y0: R.Tensor((4,), 'float32')):\n    M = Module\n    {lines}\n    return y6\n"
+    )
     run = finished_on(machine_factory(module(text), "main"), [X])
     assert run.failure is None, run.failure
     assert run.result.tolist() == (X + 6).tolist()

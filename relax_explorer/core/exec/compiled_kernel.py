@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -15,19 +15,33 @@ from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code as Problem
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec import kernel_cache, kernel_memory, kernel_traps, loop_ir, loop_statements
+from relax_explorer.core.exec import kernel_cache, kernel_memory, kernel_traps, loop_ir
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_memory import described
-from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
+from relax_explorer.core.exec.kernel_pieces import Pieces, filled, pieces
 from relax_explorer.core.exec.llvm_kernel import Param
 from relax_explorer.core.exec.loop_constants import lifted
 from relax_explorer.core.exec.loop_fusion import forwarded, fused
-from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
+from relax_explorer.core.exec.loop_nests import (
+    ANY,
+    PARALLEL,
+    is_always_serial,
+    parallel_loop,
+    shared_iterations,
+)
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
-from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, Text, compiled_text, parameters
+from relax_explorer.core.exec.machine_code import (
+    NUMBER,
+    NotCompiled,
+    Text,
+    compiled_text,
+    kept_text,
+    parameters,
+)
 from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
+from relax_explorer.core.exec.translations import KeptText, Outline, translations
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, has_type, limits
@@ -72,6 +86,11 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 def uncompiled(fn: PrimFunc) -> Kernel:
     """The kernel of a PrimFunc that the reference evaluator runs. Raises Failure for what has no translation either."""
     translate(fn)
+    return lengths_of(fn)
+
+
+def lengths_of(fn: PrimFunc) -> Kernel:
+    """A PrimFunc as a kernel that nobody translated, for the checks of its arguments."""
     return Kernel(fn, None, Variables.of(fn))
 
 
@@ -100,17 +119,19 @@ class Variables:
         )
 
 
-def _stops(node: object) -> bool:
-    """True for a part of a kernel that may stop it, which threads of numba can't."""
-    return isinstance(node, _STOPPING) or (isinstance(node, loop_ir.Allocate) and node.most is not None)
+def _stopping(routine: loop_ir.Routine) -> list[object]:
+    """The parts of a kernel that may stop it, beside the interrupt. Threads of numba can't be stopped."""
+    return [
+        part
+        for part in loop_ir.parts(routine)
+        if (isinstance(part, _STOPPING) and not isinstance(part, loop_ir.Poll))
+        or (isinstance(part, loop_ir.Allocate) and part.most is not None)
+    ]
 
 
-def _may_stop(translation: loop_statements.Translation) -> bool:
-    """True if a part of a kernel may stop it, beside the interrupt."""
-    return any(
-        isinstance(part, _STOPPING) and not isinstance(part, loop_ir.Poll)
-        for part in loop_ir.parts(translation.routine)
-    )
+def _may_stop(stopping: Sequence[object]) -> bool:
+    """True if one of these parts is more than memory whose size depends on the lengths."""
+    return any(not isinstance(part, loop_ir.Allocate) for part in stopping)
 
 
 class Code:
@@ -125,19 +146,37 @@ class Code:
         self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
         self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
-        self.stopping: dict[str, bool] = {}  # of texts
         self.compiling = 0.0  # seconds so far
-        joined = fused(fn)
-        trusting = translate(joined)
-        self.is_fused = joined is not fn and not _may_stop(trusting)
-        if joined is not fn and not self.is_fused:
-            trusting = translate(fn)
-        # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
-        self.kinds = PARALLEL if _may_stop(trusting) else ANY
-        self.hoped, self.ways = trusting.facts, trusting.ways
         self.texts: dict[str, Text] = {}
         self.constants: dict[str, tuple[int, ...]] = {}  # of texts, which take them behind all other numbers
-        self._add(TRUSTING, trusting.routine, parameters(fn))
+        self.stopping: dict[str, bool] = {}  # texts that may stop, beside the interrupt
+        self.kept = None if self.cache is None or by_numba else translations(self.cache)
+        known = None if self.kept is None else self.kept.outline(fn)
+        self.outline = self._translated(fn) if known is None else known
+
+    def _translated(self, fn: PrimFunc) -> Outline:
+        joined = fused(fn)
+        trusting = translate(joined)
+        stopping = _stopping(trusting.routine)
+        is_fused = joined is not fn and not _may_stop(stopping)
+        if joined is not fn and not is_fused:
+            trusting = translate(fn)
+            stopping = _stopping(trusting.routine)
+        # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
+        shares_any = not _may_stop(stopping)
+        kinds = ANY if shares_any else PARALLEL
+        self._add(fn, TRUSTING, trusting.routine, stopping)
+        is_serial = is_always_serial(joined if is_fused else fn, length_variables(fn), kinds)
+        facts = tuple(trusting.facts), tuple(trusting.ways)
+        outline = Outline(is_fused, shares_any, is_serial, *facts, tuple(sorted(filled(fn))))
+        if self.kept is not None:
+            self.kept.add_outline(fn, outline)
+        return outline
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of loops that threads share."""
+        return ANY if self.outline.shares_any else PARALLEL
 
     @property
     def is_by_numba(self) -> bool:
@@ -147,16 +186,11 @@ class Code:
     def stops(self, function: object) -> bool:
         """True if this compiled text may stop, beside the interrupt."""
         name = next((name for name, text in self.texts.items() if text.native is function), None)
-        if name is None:
-            return True
-        if name not in self.stopping:
-            parts = loop_ir.parts(self.texts[name].routine)
-            self.stopping[name] = any(_stops(part) and not isinstance(part, loop_ir.Poll) for part in parts)
-        return self.stopping[name]
+        return name is None or self.stopping[name]
 
     def loops(self, fn: PrimFunc) -> PrimFunc:
         """The PrimFunc whose loops run where its facts hold."""
-        return fused(fn) if self.is_fused else fn
+        return fused(fn) if self.outline.is_fused else fn
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values, which its constants, a note and the stop flag follow."""
@@ -168,30 +202,46 @@ class Code:
 
     def text(self, fn: PrimFunc, name: str) -> Text:
         """A text by its name."""
-        text = self.texts.get(name)
+        text = self.texts.get(name) or self._kept(fn, name)
         if text is None:
             loops = fn if name in (CHECKED, IN_ORDER) else self.loops(fn)
             loop = parallel_loop(loops, self.kinds) if name in (PART, SPREAD) else None
             translation = translate(
                 loops, None, name not in (CHECKED, IN_ORDER), name == IN_ORDER, loop, name == SPREAD
             )
-            if name == SPREAD and any(map(_stops, loop_ir.parts(translation.routine))):
+            stopping = _stopping(translation.routine)
+            if name == SPREAD and stopping:
                 raise NotCompiled("a part of it may stop")
-            params = parameters(fn)
-            if loop is not None:
-                params += [NUMBER, NUMBER]
-            text = self._add(name, translation.routine, params)
+            text = self._add(fn, name, translation.routine, stopping)
         return text
 
-    def _add(self, name: str, routine: loop_ir.Routine, params: list[Param]) -> Text:
+    def _add(self, fn: PrimFunc, name: str, routine: loop_ir.Routine, stopping: Sequence[object]) -> Text:
         constants: tuple[int, ...] = ()
         if not self.by_numba:
             routine, constants = lifted(routine)
-        self.constants[name] = constants
-        params = [*params, *[NUMBER] * len(constants)]
+        params = _parameters(fn, name, constants)
         text = compiled_text(routine, self.cache, params, name != IN_ORDER, self.by_numba)
-        self.texts[name] = text
+        if self.kept is not None:
+            self.kept.add_text(fn, name, KeptText(text.key, constants, bool(stopping)))
+        return self._take(name, text, constants, bool(stopping))
+
+    def _kept(self, fn: PrimFunc, name: str) -> Text | None:
+        """A text that an earlier process translated and compiled."""
+        kept = None if self.kept is None else self.kept.text(fn, name)
+        if kept is None or self.cache is None:
+            return None
+        text = kept_text(kept.key, self.cache, _parameters(fn, name, kept.constants), name != IN_ORDER)
+        return None if text is None else self._take(name, text, kept.constants, kept.may_stop)
+
+    def _take(self, name: str, text: Text, constants: tuple[int, ...], may_stop: bool) -> Text:
+        self.texts[name], self.constants[name], self.stopping[name] = text, constants, may_stop
         return text
+
+
+def _parameters(fn: PrimFunc, name: str, constants: Sequence[int]) -> list[Param]:
+    """What a text takes: the parameters and lengths of the PrimFunc, the ends of a part of its loop, constants."""
+    ends = 2 if name in (PART, SPREAD) else 0
+    return [*parameters(fn), *[NUMBER] * (ends + len(constants))]
 
 
 class Divided:
@@ -315,6 +365,11 @@ class Kernel:
         """Compare the arguments with the buffers. Raises Failure."""
         self._dims(args)
 
+    @property
+    def filled(self) -> Collection[int]:
+        """The numbers of the parameters of which it stores each element before it reads one."""
+        return filled(self.fn) if self.code is None else self.code.outline.filled
+
     def may_stop(self, function: object) -> bool:
         """True if a compiled text may stop, beside the interrupt."""
         return self.code is None or self.code.stops(function)
@@ -331,8 +386,9 @@ class Kernel:
                 facts.clear()
             now = translate(code.loops(self.fn), dict(zip(lengths, key, strict=True)))
             # Other ways ask other facts.
-            holding = now.ways == code.ways and all(
-                [holds or not hoped for holds, hoped in zip(now.facts, code.hoped, strict=True)]
+            hoped = code.outline.hoped
+            holding = tuple(now.ways) == code.outline.ways and all(
+                [holds or not hope for holds, hope in zip(now.facts, hoped, strict=True)]
             )
             facts[key] = holding
         return holding
@@ -365,9 +421,9 @@ class Kernel:
 
     def _shared(self, dims: Mapping[p.PrimVar, int]) -> Iterations | None:
         """The iterations of the parallel loop that threads share for these lengths. None if there are none."""
-        points = {var: int(dims[var]) for var in self.variables.lengths}
-        if self.code is None:
+        if self.code is None or self.code.outline.is_serial:
             return None
+        points = {var: int(dims[var]) for var in self.variables.lengths}
         return shared_iterations(self.code.loops(self.fn), points, self.code.kinds)
 
     def _by_threads_of_numba(

@@ -19,7 +19,7 @@ VERSION = 10  # of the generated source and its runtime support; files of older 
 
 def text_key(*parts: str) -> int:
     """The key of a generated text, and of what else decides its machine code."""
-    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=16).digest(), "little")
 
 
 def refusal(cache: Path) -> str:
@@ -126,6 +126,32 @@ def keep(folder: Path, key: int, code: bytes) -> bool:
 
 def _object(folder: Path, key: int) -> Path:
     return folder / f"k_{key:016x}_{VERSION}.o"
+
+
+def lines(path: Path, most: int) -> list[bytes]:
+    """The lines of a file that `add_line` wrote. None if another user can write to it; then, and beyond `most` bytes, it begins anew."""
+    try:
+        status = path.lstat()
+        if _is_private(status) and status.st_size <= most:
+            return path.read_bytes().splitlines()
+        path.unlink()
+    except OSError:
+        pass  # there is none, or the directory can't be read
+    return []
+
+
+def add_line(path: Path, line: bytes) -> None:
+    """Add a line to a file, whole or not at all. Without effect if the directory can't be written."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError:
+        return
+    try:
+        os.write(handle, line + b"\n")
+    except OSError:
+        pass  # the disk is full: what was written of the line has no valid checksum
+    finally:
+        os.close(handle)
 
 
 def purge(folder: Path, key: int) -> None:

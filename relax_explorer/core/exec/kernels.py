@@ -136,8 +136,11 @@ class Kernels:
         self.loops = None if engine == REFERENCE else Loops(self)  # of operators
         self._compiled = self._compiled_by.get(engine, self._compiled_by[LLVM])
         self.remarks: list[Diagnostic] = []  # of the cache
+        self._is_trusted = False  # True after it was looked at
         self.owned: dict[int, PrimFunc] = {}  # what computed calls of operators, by the identity of the call
-        self.alike: dict[Any, KnownKernel] = {}  # calls that passed their checks, by the PrimFunc and the types
+        self.alike: dict[
+            Any, KnownKernel
+        ] = {}  # calls that passed their checks, by the PrimFunc and the types
         self.told: Callable[[int, int], None] | None = None
         self.module: IRModule | None = None
         self._next: Iterator[PrimFunc] | None = None  # those to compile ahead
@@ -205,7 +208,9 @@ class Kernels:
         self.told(self._number, max(self._number, 0 if self.module is None else called_kernels(self.module)))
 
     def _trust_cache(self) -> None:
-        reason = "" if self.cache is None else refusal(self.cache)
+        """Do without the cache, and say so once, if others could write to it."""
+        reason = "" if self.cache is None or self._is_trusted else refusal(self.cache)
+        self._is_trusted = True
         if reason:
             self.cache = None
             self.remarks.extend(fault(codes.CACHE_REFUSED, reason).diagnostics)
@@ -255,7 +260,7 @@ class Kernels:
         """Arrays for the outputs of a PrimFunc, from parameter `first` on: zeros where it does not write all elements."""
         from relax_explorer.core.exec.kernel_pieces import filled
 
-        whole = filled(fn)
+        whole = filled(fn) if self.engine == REFERENCE else self.get(fn).filled
         return [allocate(info, dims, place, first + n in whole) for n, info in enumerate(infos)]
 
     def call_tir(
@@ -272,11 +277,13 @@ class Kernels:
 
         With `axes`, the result is a view of the only argument with its axes in this order, as far as BLAS takes it.
         """
+        from relax_explorer.core.exec.compiled_kernel import lengths_of
+
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
-        results = self.results(fn, len(args), infos, dims, place)
         if axes is not None:
-            self.get(fn).check([*args, *results])
+            lengths_of(fn).check([*args, *[allocate(info, dims, place, True) for info in infos]])
             return dense(args[0].transpose(axes))
+        results = self.results(fn, len(args), infos, dims, place)
         self.call(fn, [*args, *results, *tail])
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
 

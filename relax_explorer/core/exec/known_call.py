@@ -413,7 +413,6 @@ _Call = tuple[Types, tuple[p.PrimVar, ...], tuple[int | None, ...], PrimFunc, st
 
 def _filling(kernel: Kernel, call: _Call, args: Sequence[Any], first: int, count: int) -> KnownKernel | None:
     """What is known of a call that fills `count` arrays, from parameter `first` on. None if it needs its checks each time."""
-    from relax_explorer.core.exec.kernel_pieces import filled
     from relax_explorer.core.exec.kernel_traps import ERRORS, NOTE_LENGTH
 
     divided = kernel.in_pieces(args, first)
@@ -421,7 +420,7 @@ def _filling(kernel: Kernel, call: _Call, args: Sequence[Any], first: int, count
     if ready is None:
         return None
     function, passed = ready
-    numbers, whole = range(first, first + count), filled(kernel.fn)
+    numbers, whole = range(first, first + count), kernel.filled
     filling = (
         tuple([number in whole for number in numbers]),
         tuple([None if type(item) is np.ndarray else item for item in passed[:first]]),

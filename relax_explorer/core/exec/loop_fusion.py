@@ -186,10 +186,9 @@ class _Group:
 
     @property
     def slices(self) -> dict[Buffer, int]:
-        """The dimension of each written buffer that the common loop goes along."""
-        return {
-            buffer: place for buffer in self.written for place in self.places[buffer] if place is not None
-        }
+        """The dimension of each written buffer that the common loop goes along. The order decides the text, so it is the program's."""
+        written = [item for item in self.places.items() if item[0] in self.written]
+        return {buffer: place for buffer, places in written for place in places if place is not None}
 
     def takes(self, nest: _Nest | None) -> bool:
         """Add a nest, if it can share the loop of the others: no access of a written buffer leaves its slice."""

@@ -562,8 +562,19 @@ def shared_iterations(
     if key not in known:
         if len(known) >= KNOWN_LENGTHS:
             known.clear()
-        around = {loop.var: loop.start.value for loop in nest[:-1] if isinstance(loop.start, p.IntImm)}
-        found = independent_iterations(nest[-1], {**points, **around})
-        pays = found is not None and found.operations >= WORTHWHILE and are_shared(found.operations)
-        known[key] = found if pays else None
+        found = _worthwhile(nest, points)
+        known[key] = found if found is not None and are_shared(found.operations) else None
     return known[key]
+
+
+def is_always_serial(fn: t.PrimFunc, lengths: Sequence[p.PrimVar], kinds: Collection[str] = PARALLEL) -> bool:
+    """True if threads share no loop of a PrimFunc, however many there are, whatever its lengths."""
+    nest = _nest(fn, kinds)
+    return not nest or (not lengths and _worthwhile(nest, {}) is None)
+
+
+def _worthwhile(nest: Sequence[t.For], points: Mapping[p.PrimVar, int]) -> Iterations | None:
+    """The iterations of the last loop of a nest, if they are independent and enough for threads."""
+    around = {loop.var: loop.start.value for loop in nest[:-1] if isinstance(loop.start, p.IntImm)}
+    found = independent_iterations(nest[-1], {**points, **around})
+    return found if found is not None and found.operations >= WORTHWHILE else None

@@ -262,11 +262,27 @@ def compiled_text(
     key = kernel_cache.text_key(source, repr(params), str(apart), str(by_numba), versions())
     text = _TEXTS.get(key)
     if text is None:
-        text = _TEXTS[key] = Text(routine, source, key, cache, params, apart, by_numba)
-        if len(_TEXTS) > KNOWN_TEXTS:
-            _TEXTS.popitem(last=False)
-    _TEXTS.move_to_end(key)
+        text = Text(routine, source, key, cache, params, apart, by_numba)
+    return _used(text)
+
+
+def _used(text: Text) -> Text:
+    _TEXTS[text.key] = text
+    _TEXTS.move_to_end(text.key)
+    if len(_TEXTS) > KNOWN_TEXTS:
+        _TEXTS.popitem(last=False)
     return text
+
+
+def kept_text(key: int, cache: Path, params: Sequence[Param], apart: bool) -> Text | None:
+    """The Text with this key, if its machine code is at hand: it needs no loops. None if it must be made from them."""
+    text = _TEXTS.get(key)
+    if text is None:
+        text = Text(Routine((), ()), "", key, cache, params, apart, False)
+        text.code = kernel_cache.machine_code(cache, key)
+        if text.code is None or not is_whole(text.code):
+            return None
+    return _used(text)
 
 
 def parameters(fn: PrimFunc) -> list[Param]:
@@ -300,6 +316,7 @@ class Text:
     ) -> None:
         self.routine = routine
         self.source, self.key, self.cache, self.params, self.apart = source, key, cache, params, apart
+        self.code: bytes | None = None  # its machine code, before it is loaded
         self.native: Callable[..., None] | None = None
         self.numba = Numba(source, key, cache) if by_numba else None
         self.compiling = 0.0  # seconds so far
@@ -311,7 +328,9 @@ class Text:
         workers = _workers()
         if workers is None or self.coming is not None or self.native is not None or self.numba is not None:
             return
-        if self.cache is not None and kernel_cache.machine_code(self.cache, self.key) is not None:
+        if self.code is None and self.cache is not None:
+            self.code = kernel_cache.machine_code(self.cache, self.key)
+        if self.code is not None:
             return
         try:
             text = _assembly(self.routine, self.params, self.apart, self.name)
@@ -342,7 +361,9 @@ class Text:
             self.compiling += time.perf_counter() - start
 
     def _by_llvm(self) -> Callable[..., None]:
-        code = None if self.cache is None else kernel_cache.machine_code(self.cache, self.key)
+        code, self.code = self.code, None
+        if code is None and self.cache is not None:
+            code = kernel_cache.machine_code(self.cache, self.key)
         if code is None or not is_whole(code):
             if self.coming is not None and (self.coming.done() or self._workers is _workers()):
                 code = self.coming.result()
