@@ -9,26 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar, dataclass_transform
 
+from relax_explorer.core.ir.node import CHECKS
+
+_T = TypeVar("_T")
 UNARY = frozenset({"neg", "not", "~"})
 CHAINED = frozenset({"+", "-"})  # operators of long sums, whose trees are deep on the left
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True)
+def part(cls: type[_T]) -> type[_T]:
+    """Make `cls` a part of a kernel: a slotted record, equal to those with equal fields and not to be changed."""
+    return dataclass(slots=True, unsafe_hash=True, frozen=CHECKS, repr=False)(cls)
+
+
+@part
 class Const:
     """A truth value, a signed integer, or a float64."""
 
     value: bool | int | float
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Var:
     """A scalar variable, or an array as the operand of a packed function."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Length:
     """The length of an axis of an array."""
 
@@ -36,7 +46,7 @@ class Length:
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Element:
     """An element of an array, whose elements have this type; small integers are widened."""
 
@@ -45,7 +55,7 @@ class Element:
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Op:
     """An operator on operands of one type. `and` and `or` need their second operand only if the first does not decide."""
 
@@ -53,7 +63,7 @@ class Op:
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Apply:
     """A function of mathematics, or of `loop_runtime`."""
 
@@ -61,7 +71,7 @@ class Apply:
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Convert:
     """A number converted to the type of an element; integers wrap around."""
 
@@ -69,7 +79,7 @@ class Convert:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Whole:
     """A float converted to an integer element. What does not fit becomes the least integer."""
 
@@ -77,7 +87,7 @@ class Whole:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Narrow:
     """A float rounded to fewer bits than float32: its mantissa, least exponent, largest number, and what lies beyond."""
 
@@ -85,7 +95,7 @@ class Narrow:
     form: tuple[int, int, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Bits:
     """The bits of an element of one type, read as another one."""
 
@@ -94,7 +104,7 @@ class Bits:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Choice:
     """One of two values; only that one is computed."""
 
@@ -103,7 +113,7 @@ class Choice:
     no: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Check:
     """A value that stops the kernel unless it is right.
 
@@ -118,14 +128,14 @@ class Check:
     bound: Expr = Const(0)
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Inside:
     """An index that is proved to lie inside its axis."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Flat:
     """The memory of an array, from element `start` up to `end` of its first axis (None: to its end), as an array of one axis."""
 
@@ -152,7 +162,7 @@ Expr = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Assign:
     """Set a variable."""
 
@@ -160,7 +170,7 @@ class Assign:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Store:
     """Write an element. The value is computed before the indices."""
 
@@ -168,7 +178,7 @@ class Store:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Allocate:
     """Memory for an array. `most` elements are allowed (None: it is known to be small); `poison` fills it, unless it is None."""
 
@@ -179,7 +189,7 @@ class Allocate:
     most: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Window:
     """An array over memory that begins at an element. It stops the kernel if it reaches beyond."""
 
@@ -189,7 +199,7 @@ class Window:
     shape: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class For:
     """A loop from `start` up to, but not with, `end`. The iterations of a `parallel` one are independent, and nothing in it stops."""
 
@@ -201,7 +211,7 @@ class For:
     parallel: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class While:
     """Polls, and runs the body, as long as the condition holds."""
 
@@ -209,7 +219,7 @@ class While:
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class If:
     """A branch."""
 
@@ -218,26 +228,26 @@ class If:
     otherwise: tuple[Stmt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Poll:
     """Stops the kernel if the flag at `stop` is set."""
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Fail:
     """Stops the kernel: the assertion with this number does not hold."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Return:
     """Ends the kernel with a scalar."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Packed:
     """A call of a function of `loop_runtime`."""
 
@@ -248,7 +258,7 @@ class Packed:
 Stmt = Assign | Store | Allocate | Window | For | While | If | Poll | Fail | Return | Packed
 
 
-@dataclass(frozen=True, slots=True)
+@part
 class Routine:
     """A kernel: the names of its parameters, then `note` and `stop`, and its statements."""
 
