@@ -9,6 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec import compiled_kernel
 from relax_explorer.core.exec import kernels as kernels_of_runs
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.known_call import KnownCode, KnownPieces, KnownView
@@ -167,6 +168,21 @@ def test_the_kernel_that_transposes_does_not_run(monkeypatch: pytest.MonkeyPatch
     called.clear()
     rxe.run(module, "main", [x, y], engine="reference")
     assert called == [module["turn"], module["multiply"]]
+
+
+def test_a_kernel_that_gives_a_view_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, (x, y) = program("t = turn(y); r = multiply(x, t); return r"), values()
+    compiled: list[object] = []
+    compile_one = compiled_kernel.compile_prim_func
+    monkeypatch.setattr(
+        compiled_kernel,
+        "compile_prim_func",
+        lambda fn, *args: (compiled.append(fn), compile_one(fn, *args))[1],
+    )
+    for _ in range(3):
+        rxe.run(module, "main", [x, y])
+    assert module["multiply"] in compiled
+    assert module["turn"] not in compiled
 
 
 def test_a_kernel_that_writes_is_not_seen_through_a_view() -> None:

@@ -270,7 +270,10 @@ def test_a_kernel_that_an_earlier_process_translated_is_shared_as_well(
             translations.translations.cache_clear()
             shared.clear()
             out = np.zeros_like(wanted)
-            compile_prim_func(kernel(body, head=head), tmp_path / "cache")(values, out)
+            later = compile_prim_func(kernel(body, head=head), tmp_path / "cache")
+            later(values, out)
+            assert later.code is not None
+            assert not later.code.is_by_numba
             assert len(shared) == calls
             np.testing.assert_array_equal(out, wanted)
 

@@ -31,8 +31,8 @@ PROGRAM = """
 class Module:
     @T.prim_func(private=True, s_tir=True)
     def norm(A: T.Buffer((3, 40), "float32"), B: T.Buffer((3, 40), "float32")):
-        squares = T.alloc_buffer((3, 40), "float32")
-        total = T.alloc_buffer((3,), "float32")
+        squares = T.sblock_alloc_buffer((3, 40), "float32")
+        total = T.sblock_alloc_buffer((3,), "float32")
         for i, j in T.grid(3, 40):
             with T.sblock("squares"):
                 v_i, v_j = T.axis.remap("SS", [i, j])
@@ -217,6 +217,7 @@ def test_a_changed_translator_begins_another_file(tmp_path: Path) -> None:
 
 def test_a_later_process_knows_what_the_first_one_knew(cache: Path) -> None:
     results(cache)
+    outlines = []
     for fn in rxe.normalize(rxe.parse(PROGRAM)).functions.values():
         if type(fn) is not PrimFunc:
             continue
@@ -224,6 +225,7 @@ def test_a_later_process_knows_what_the_first_one_knew(cache: Path) -> None:
         machine_code._TEXTS.clear()
         fresh = compiled_kernel.Code(fn, None)
         assert kept == fresh.outline
+        outlines.append(fresh.outline)
         later = compiled_kernel.Code(fn, cache)
         assert later.outline == fresh.outline
         for name in (TRUSTING, CHECKED, IN_ORDER):
@@ -234,6 +236,9 @@ def test_a_later_process_knows_what_the_first_one_knew(cache: Path) -> None:
                 fresh.constants[name],
                 fresh.stopping[name],
             )
+    assert {outline.is_fused for outline in outlines} == {True, False}
+    assert {outline.shares_any for outline in outlines} == {True, False}
+    assert {outline.is_serial for outline in outlines} == {True, False}
 
 
 # One change of a text at one place.
