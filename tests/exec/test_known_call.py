@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import events, packed
+from relax_explorer.core.exec import events, operation, packed
 from relax_explorer.core.exec.compiled_kernel import Kernel
-from relax_explorer.core.exec.known_call import KnownCode, KnownKernel
+from relax_explorer.core.exec.known_call import KnownCode, KnownKernel, KnownOperator
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.values import Shape
@@ -174,6 +174,91 @@ def test_another_kernel_of_the_same_name_is_called() -> None:
     assert second["main"] is first["main"]
     assert runs(second, ones, (3,)).tolist() == [[4, 4]]
     assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+
+
+def test_an_operator_like_one_before_needs_no_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"y{n + 1} = R.add(y{n}, y0)" for n in range(9)]
+    program = module("\n".join([*lines, "return y9"]), "y0: R.Tensor((3,), 'float32')")
+    checked = []
+    check_value = operation.check_value
+    monkeypatch.setattr(operation, "check_value", lambda *args: (checked.append(args), check_value(*args))[1])
+    assert rxe.run(program, "main", [np.ones(3, F)]).tolist() == [10, 10, 10]
+    assert len(checked) == 1
+    assert {type(at.known) for at in plan(program["main"], "main").code if at.binding} == {KnownOperator}
+
+
+def test_operators_with_other_attributes_or_operands_are_told_apart() -> None:
+    lines = [
+        "a = R.sum(x, axis=[0])",
+        "b = R.sum(x, axis=[1])",
+        "c = R.sum(x, axis=[1], keepdims=True)",
+        "d = R.subtract(x, a)",
+        "e = R.subtract(a, a)",
+        "f = R.subtract(c, x)",
+        "g = R.astype(x, 'float64')",
+        "h = R.sum(g, axis=[0])",
+        "i = R.subtract(x, b)",
+        "return (a, b, c, d, e, f, h, i)",
+    ]
+    program, x = module("\n".join(lines), "x: R.Tensor((2, 2), 'float32')"), np.array([[1, 2], [3, 5]], F)
+    wanted = [
+        [4, 7],
+        [3, 8],
+        [[3], [8]],
+        [[-3, -5], [-1, -2]],
+        [0, 0],
+        [[2, 1], [5, 3]],
+        [4, 7],
+        [[-2, -6], [0, -3]],
+    ]
+    for _ in range(2):
+        results = rxe.run(program, "main", [x])
+        assert [item.tolist() for item in results] == wanted
+        assert [item.dtype.name for item in results] == ["float32"] * 6 + ["float64", "float32"]
+
+
+def test_an_operator_like_one_before_is_compared_with_its_own_type() -> None:
+    """The packed function returns 3 elements, whatever its binding says, so the second addition is refused."""
+    text = """
+@R.function(pure=False)
+def main(s: R.Shape(["n"])):
+    n = T.int64()
+    a = R.call_packed("test.known.three", sinfo_args=R.Tensor((3,), "float32"))
+    b = R.add(a, a)
+    c = R.call_packed("test.known.three", sinfo_args=R.Tensor((n,), "float32"))
+    d = R.add(c, c)
+    return (b, d)
+"""
+    program = rxe.normalize(rxe.parse(text))
+    for _ in range(2):
+        assert [item.tolist() for item in rxe.run(program, "main", [(3,)])] == [[2, 2, 2]] * 2
+        assert refused(program, (2,)) == "RX0507"
+
+
+def test_an_operator_like_one_before_that_stops_says_where() -> None:
+    body = "b = R.floor_divide(a, a)\nc = R.subtract(b, a)\nd = R.floor_divide(a, c)\nreturn d"
+    program = module(body, 'a: R.Tensor((2,), "int32")')
+    for _ in range(2):
+        assert refused(program, np.array([2, 1], "int32")) == "RX0509"
+        assert rxe.run(program, "main", [np.array([2, 3], "int32")]).tolist() == [-2, -2]
+
+
+def test_results_of_operators_alike_do_not_share_memory_that_is_written() -> None:
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    y = R.permute_dims(x)
+    z = R.permute_dims(x)
+    _ = R.call_packed("test.known.inc", z, sinfo_args=R.Tuple([]))
+    return (x, y, z)
+"""
+    program = rxe.normalize(rxe.parse(text))
+    for _ in range(2):
+        assert [item.tolist() for item in rxe.run(program, "main", [np.zeros(2, F)])] == [
+            [0, 0],
+            [0, 0],
+            [1, 1],
+        ]
 
 
 def calls(value: str, *lines: str) -> rxe.IRModule:

@@ -33,7 +33,6 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.compiled_kernel import Code, Divided, Kernel, Variables
-    from relax_explorer.core.exec.known_call import KnownKernel
     from relax_explorer.core.exec.machine_code import Numba
 
 
@@ -138,9 +137,7 @@ class Kernels:
         self.remarks: list[Diagnostic] = []  # of the cache
         self._is_trusted = False  # True after it was looked at
         self.owned: dict[int, PrimFunc] = {}  # what computed calls of operators, by the identity of the call
-        self.alike: dict[
-            Any, KnownKernel
-        ] = {}  # calls that passed their checks, by the PrimFunc and the types
+        self.alike: dict[object, Any] = {}  # calls that passed their checks, by what they have in common
         self.told: Callable[[int, int], None] | None = None
         self.module: IRModule | None = None
         self._next: Iterator[PrimFunc] | None = None  # those to compile ahead

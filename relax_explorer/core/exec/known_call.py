@@ -294,11 +294,43 @@ def pays(machine: Running, again: object) -> bool:
     return False
 
 
+def operator_alike(
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], computes: object, args: Sequence[Value]
+) -> Value:
+    """The result of an operator whose call elsewhere passed its checks: with operands of these types, and the same StructInfo.
+
+    None if it needs its checks; then nothing was done.
+    """
+    alike = machine.kernels.alike
+    found = alike.get(_alike(at, op, args)) if op.by_info and alike else None
+    if found is None or found[0] is not computes or not found[1].fits(found[1].operands, frame.dims):
+        return None
+    with np.errstate(all="ignore"):
+        value = found[1].value(args)
+    if value is not None:
+        at.known = found[1]
+    return value
+
+
+def _alike(at: Instruction, op: type[Op], args: Sequence[Value]) -> tuple[object, ...]:
+    """What calls that need the same checks have in common."""
+    call = at.node
+    return (
+        op,
+        call.attrs,
+        types_of(args),
+        call.struct_info,
+        call.sinfo_args,
+        tuple([arg.struct_info for arg in call.args]),
+    )
+
+
 def remember_operator(
+    machine: Running,
+    frame: Frame,
     at: Instruction,
     op: type[Op],
     computes: Callable[..., Any],
-    frame: Frame,
     args: Sequence[Value],
     value: Value,
 ) -> None:
@@ -321,6 +353,8 @@ def remember_operator(
     else:
         is_large = value.ndim > 0 and value.size >= LARGE and not is_own
         at.known = KnownOperator(*known, types[0], function, bool(op.shares), is_large)
+    if op.by_info and not is_own:
+        machine.kernels.alike[_alike(at, op, args)] = computes, at.known
 
 
 def _array_types(values: Value) -> tuple[Type, ...]:

@@ -16,7 +16,7 @@ from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.kernels import too_large
-from relax_explorer.core.exec.known_call import operator_again, pays, remember_operator
+from relax_explorer.core.exec.known_call import operator_again, operator_alike, pays, remember_operator
 from relax_explorer.core.exec.match import Mismatch, match
 from relax_explorer.core.exec.own_kernels import Function, function_of
 from relax_explorer.core.exec.plan import Instruction
@@ -206,19 +206,15 @@ def run_operator(
     if any(arg is UNKNOWN for arg in args):
         machine.write(frame, at.target, UNKNOWN)
         return
-    for value, arguments in zip(args, at.node.args, strict=False):
-        # A shape may hold a negative number, but a tensor cannot have such a length.
-        if isinstance(value, Shape) and min(value, default=0) < 0:
-            written = arguments.values if isinstance(arguments, e.ShapeExpr) else None
-            if op.leaves_length and _is_left_over(value, written):
-                continue
-            raise machine.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
+    _need_shapes(machine, at, op, args)
+    function = function_of(at, op, args)
+    assert function is not None  # the caller checked this
+    if _is_like_another(machine, frame, at, op, function, args):
+        return
     start = time.perf_counter()
     expected = type_of_result(machine, frame, at, op, args)
     machine.kernels.checking += 0.0 if expected is at.node.struct_info else time.perf_counter() - start
     missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
-    function = function_of(at, op, args)
-    assert function is not None  # the caller checked this
     try:
         _need_lengths(machine, frame, at, op, expected)
         with np.errstate(all="ignore"), compiling(machine.kernels.loops):
@@ -235,7 +231,16 @@ def run_operator(
     if odd:
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
     elif pays(machine, at):
-        remember_operator(at, op, function, frame, args, value)
+        remember_operator(machine, frame, at, op, function, args, value)
+
+
+def _need_shapes(machine: Running, at: Instruction, op: type[Op], args: Sequence[Value]) -> None:
+    """A shape may hold a negative number, but a tensor cannot have such a length. Raises Failure."""
+    for value, arguments in zip(args, at.node.args, strict=False):
+        if isinstance(value, Shape) and min(value, default=0) < 0:
+            written = arguments.values if isinstance(arguments, e.ShapeExpr) else None
+            if not (op.leaves_length and _is_left_over(value, written)):
+                raise machine.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
 
 
 def _is_left_over(lengths: Shape, written: Sequence[p.PrimExpr] | None) -> bool:
@@ -248,6 +253,20 @@ def run_again(machine: Running, frame: Frame, at: Instruction, args: Sequence[Va
     """Evaluate a call that passed all checks before, without them. False if it needs them; then nothing was done."""
     with compiling(machine.kernels.loops):
         value = operator_again(at, args, frame.dims)
+    return _is_written(machine, frame, at, args, value)
+
+
+def _is_like_another(
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], function: object, args: Sequence[Value]
+) -> bool:
+    """Evaluate a call like one elsewhere that passed all checks. False if it needs them; then nothing was done."""
+    with compiling(machine.kernels.loops):
+        value = operator_alike(machine, frame, at, op, function, args)
+    return _is_written(machine, frame, at, args, value)
+
+
+def _is_written(machine: Running, frame: Frame, at: Instruction, args: Sequence[Value], value: Value) -> bool:
+    """Write the value of a call that is known. False if it has none."""
     if value is None:
         return False
     if machine.is_mutable and not at.known.shares:
