@@ -241,6 +241,33 @@ def test_a_later_process_knows_what_the_first_one_knew(cache: Path) -> None:
     assert {outline.is_serial for outline in outlines} == {True, False}
 
 
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_cache_that_became_too_large_loses_its_oldest_files(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, translated: list[PrimFunc]
+) -> None:
+    first = results(cache)
+    below = cache / "__pycache__" / "old.nbc"
+    for age, path in enumerate([below, *[cache / f"k_{n}.o" for n in range(9)]]):
+        path.write_bytes(b"x" * 1000)
+        os.utime(path, (age + 1, age + 1))
+    size = _size(cache)
+    for limit, is_large in ((size, False), (size - 1, True)):
+        monkeypatch.setattr(kernel_cache, "MOST", limit)
+        monkeypatch.setattr(kernel_cache, "_MEASURED", set())
+        assert kernel_cache.keep(cache, 1, b"")
+        names = sorted(int(path.stem[2:]) for path in cache.glob("k_?.o"))
+        assert names == list(range(9 - len(names), 9)), "the newest are left"
+        assert below.exists() == (not is_large)
+        assert (len(names) < 9) == is_large
+    assert size // 2 - 1000 < _size(cache) < size // 2
+    translated.clear()
+    assert results(cache) == first
+    assert len(translated) == 1
+
+
 # One change of a text at one place.
 CHANGES = {
     r"(?<![\w.])\d+(?![\w.\"])": lambda match: str(int(match[0]) + 1),

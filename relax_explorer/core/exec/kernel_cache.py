@@ -14,6 +14,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+MOST = 512 << 20  # bytes of all files; beyond them, the oldest go until half is left
 VERSION = 10  # of the generated source and its runtime support; files of older versions are not used
 
 
@@ -118,10 +119,30 @@ def machine_code(folder: Path, key: int) -> bytes | None:
 def keep(folder: Path, key: int, code: bytes) -> bool:
     """Keep machine code on disk. False if the directory can't be written."""
     try:
+        if folder not in _MEASURED:
+            _MEASURED.add(folder)
+            _shrink(folder)
         _write(_object(folder, key), code)
     except OSError:
         return False
     return True
+
+
+_MEASURED: set[Path] = set()  # directories whose size this process compared with MOST
+
+
+def _shrink(folder: Path) -> None:
+    """Remove the oldest files of a directory that became too large. Another process may do so as well."""
+    paths = [path for path in folder.rglob("*") if not path.is_dir()]  # numba has files below
+    files = [(path.lstat(), path) for path in paths]
+    left = sum([status.st_size for status, _ in files])
+    if left <= MOST:
+        return
+    for status, path in sorted(files, key=lambda file: file[0].st_mtime_ns):
+        if left <= MOST // 2:
+            break
+        path.unlink(missing_ok=True)
+        left -= status.st_size
 
 
 def _object(folder: Path, key: int) -> Path:
