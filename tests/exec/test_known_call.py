@@ -217,6 +217,17 @@ def test_operators_with_other_attributes_or_operands_are_told_apart() -> None:
         assert [item.dtype.name for item in results] == ["float32"] * 6 + ["float64", "float32"]
 
 
+def test_operators_with_operands_of_unknown_lengths_are_told_apart() -> None:
+    body = "c = R.add(a, a)\nd = R.add(b, b)\ne = R.add(a, b)\nf = R.add(b, a)\nreturn (c, d, e, f)"
+    program = module(body, "a: R.Tensor(ndim=1), b: R.Tensor(ndim=1)")
+    for _ in range(2):
+        results = rxe.run(program, "main", [np.ones(1, F), np.ones(3, F)])
+        assert [len(item) for item in results] == [1, 3, 3, 3]
+        results = rxe.run(program, "main", [np.ones(2, "int32"), np.ones(2, "int32")])
+        assert [item.dtype.name for item in results] == ["int32"] * 4
+        assert refused(program, np.ones(2, F), np.ones(3, F)) == "RX0507"
+
+
 def test_an_operator_like_one_before_is_compared_with_its_own_type() -> None:
     """The packed function returns 3 elements, whatever its binding says, so the second addition is refused."""
     text = """
