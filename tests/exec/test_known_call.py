@@ -226,6 +226,11 @@ def test_operators_with_operands_of_unknown_lengths_are_told_apart() -> None:
         results = rxe.run(program, "main", [np.ones(2, "int32"), np.ones(2, "int32")])
         assert [item.dtype.name for item in results] == ["int32"] * 4
         assert refused(program, np.ones(2, F), np.ones(3, F)) == "RX0507"
+    # NumPy adds float32 and float16 to float32, which the rule refuses.
+    program = module(
+        "c = R.add(a, a)\nd = R.add(a, b)\nreturn (c, d)", "a: R.Tensor(ndim=1), b: R.Tensor(ndim=1)"
+    )
+    assert refused(program, np.ones(3, F), np.ones(3, "float16")) == "RX0519"
 
 
 def test_an_operator_like_one_before_is_compared_with_its_own_type() -> None:
