@@ -251,6 +251,18 @@ RUN = Command(
         ),
         flag("--no-fused", "run each binding by itself, instead of neighbouring ones together"),
         flag("--time-bindings", "print time, bytes and engine of each binding, the slowest first"),
+        Argument(
+            "--ranks",
+            "run the program on this many ranks side by side, which meet at collectives, and print their values beside each other; "
+            "{rank} in a source of --input is the number of the rank",
+            "int",
+            metavar="N",
+        ),
+        source(
+            "--unsharded",
+            "the program that is not divided: --input gives its values, ranks get parts of them; the first binding that parts from it is told",
+            "FILE",
+        ),
         CALLS,
         PROFILE,
         Argument("--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"),
@@ -263,6 +275,7 @@ RUN = Command(
         "relax-explorer run model.py --stop-on nan",
         'relax-explorer run model.py --watch "max(y)"',
         "relax-explorer run decoder.py --calls session.txt",
+        "relax-explorer run sharded.py --ranks 2 --unsharded whole.py",
     ),
 )
 

@@ -193,3 +193,10 @@ WRONG_ARGUMENT = Code(
     "A builtin of the virtual machine got a value of the wrong kind, or a check that it makes failed.",
     "Check the value that the message names.",
 )
+RANKS_APART = Code(
+    "RX0531",
+    "ranks do not meet at a collective",
+    "A collective (`R.ccl`, or the function of Disco that it is lowered to) waits until each rank has called it, with the same attributes and "
+    "tensors that fit together. One rank ended or stopped before, or they called different collectives. TVM's runtime would wait for ever.",
+    "Look for a branch that one rank takes and another does not; `--ranks` must be the number that the program was divided for.",
+)

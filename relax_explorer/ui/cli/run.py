@@ -16,6 +16,7 @@ from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.kernels import LLVM
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
@@ -42,6 +43,7 @@ from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
 from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_data
 from relax_explorer.ui.cli.output import Remark, Result
+from relax_explorer.ui.cli.ranked_run import ranked
 from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
@@ -251,6 +253,7 @@ def run(
     output_: Target | None, break_: str | None, trace: Target | None, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
     packed: tuple[str, ...], private: bool, calls: str | None, engine: str, no_fused: bool, stage: str | None, const: str | None,
+    ranks: int | None, unsharded: str | None,
 ) -> Result | int:  # fmt: skip
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
@@ -262,6 +265,12 @@ def run(
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input))
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
+    if ranks is not None or unsharded is not None:
+        if asked.steps or time_bindings or expect or output_ or calls or engine != LLVM or no_fused:
+            raise click.UsageError(
+                "--ranks runs to the end: it goes with --func, --input, --shape, --passes, --stage and --unsharded only"
+            )
+        return ranked(session, ranks, unsharded, (func, input_, shape, max_input), private)
     start = started(session, calls, (func, input_, shape, max_input), private)
     times = BindingTimes() if time_bindings else None
     if asked.steps:
@@ -415,19 +424,20 @@ def run_inputs(
     shape: tuple[str, ...],
     gigabytes: float,
     names: FieldNames | None = None,
+    is_told: bool = True,
 ) -> list[Any]:
-    """The inputs of the options `--input` and `--shape`. Made-up ones and translated names are noted on standard error.
+    """The inputs of the options `--input` and `--shape`. Made-up ones and translated names are noted on standard error, if that `is_told`.
 
     `names` are those that a build tells for the fields of tuple parameters.
     """
     most = most_bytes(gigabytes)
     call = inputs_given(sources, shape)
-    for remark in file_remarks(fn, call, names):
+    for remark in file_remarks(fn, call, names) if is_told else ():
         output.say(remark, err=True)
     if call.whole:
         return from_file(fn, call.whole, most, names)
     values, made_up = generated_inputs(fn, call.sources, call.shape, most=most, names=names)
-    if made_up:
+    if made_up and is_told:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values
 

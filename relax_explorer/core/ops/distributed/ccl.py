@@ -15,7 +15,7 @@ KINDS = ("sum", "prod", "min", "max", "avg")
 class Collective(Op):
     """Base of the operators that need several workers."""
 
-    no_evaluate = "it needs several workers, but the explorer has one; run it with TVM's Disco"
+    no_evaluate = "it needs several workers: `run --ranks N` runs N of them side by side"
     no_legalize = "it computes no elements: the runtime sends them between workers"
 
 

@@ -1,0 +1,244 @@
+"""A program on several ranks: its runs side by side, and how the values of the ranks make those of the program that is not divided.
+
+Tensor parallelism keeps three relations to the whole value (Megatron-LM, arXiv 1909.08053): each rank has it, each rank has a part along one
+axis, or the values of the ranks add up to it. What is none of these is where the divided program parts from the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.ranks import Group, Rank
+from relax_explorer.core.exec.values import Value, fault
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ops.kit.ndarrays import Array
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
+
+EQUAL, PARTS, SUMS, APART = "equal", "axis", "sums", "apart"
+MOST_RANKS = 64
+
+
+@dataclass(slots=True, eq=False)
+class RankRun:
+    """The run of one rank: the values of the bindings of its function, in order, and its result or failure."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    result: Value = None
+    failure: Failure | None = None
+    output: list[str] = field(default_factory=list)
+    meetings: int = 0
+
+
+def run_ranks(
+    module: IRModule,
+    function: str,
+    arguments: Sequence[Sequence[Value]],
+    cache: Path | None = None,
+    interrupt: Interrupt | None = None,
+    private: bool = False,
+) -> list[RankRun]:
+    """Run a function once for each list of arguments, side by side. What stops one rank stops those that wait for it.
+
+    `module` is in normal form. Raises Cancelled.
+    """
+    interrupt = interrupt or Interrupt()
+    group, runs = Group(len(arguments), interrupt), [RankRun() for _ in arguments]
+    machines = [
+        Machine(module, function, args, cache=cache, interrupt=interrupt, private=private)
+        for args in arguments
+    ]
+    problems: list[BaseException] = []
+
+    def work(number: int) -> None:
+        why = "ended"
+        machines[number].rank = Rank(group, number)
+        try:
+            _run(machines[number], runs[number])
+        except Failure as failure:
+            runs[number].failure = failure
+            why = f"stopped: {failure.diagnostics[0].message}"
+        except BaseException as problem:  # noqa: BLE001  # the caller raises it again
+            problems.append(problem)
+            why = "stopped"
+        finally:
+            group.leave(number, why)
+
+    threads = [
+        Thread(target=work, args=(number,), name=f"rank {number}", daemon=True) for number in range(len(runs))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for run in runs:
+        run.meetings = group.meetings
+        if isinstance(run.failure, Cancelled):
+            raise run.failure
+    if problems:
+        raise problems[0]
+    return runs
+
+
+def _run(machine: Machine, run: RankRun) -> None:
+    """Run a machine to its end, and keep the values of the bindings of its first function."""
+    while not machine.done:
+        event = machine.step()
+        if (
+            event.kind == "bind"
+            and event.depth == 1
+            and event.binding is not None
+            and event.binding.var is not None
+        ):
+            run.values[event.binding.var.name] = event.content
+    run.result, run.output = machine.result, machine.output
+
+
+# -- dividing --------------------------------------------------------------------------------------------------------
+
+
+def divided(fn: e.Function, whole: Mapping[str, Value], count: int) -> list[list[Value]]:
+    """The arguments of each rank, from the values of parameters of the program that is not divided.
+
+    A parameter whose stated length along one axis is that of the value divided by `count` gets a part. Raises Failure.
+    """
+    ranks: list[list[Value]] = [[] for _ in range(count)]
+    for param in fn.params:
+        if param.name not in whole:
+            text = f"the program that is not divided has no parameter {param.name}; it has {', '.join(whole) or 'none'}"
+            raise fault(codes.WRONG_INPUT, text, param)
+        for own, value in zip(
+            ranks, _shares(param, param.struct_info, whole[param.name], count), strict=True
+        ):
+            own.append(value)
+    return ranks
+
+
+def _shares(param: e.Var, info: object, value: Value, count: int) -> list[Value]:
+    fields = getattr(info, "fields", None)
+    if fields is not None and type(value) is tuple:
+        shares = [_shares(param, one, item, count) for one, item in zip(fields, value, strict=True)]
+        return [tuple(items) for items in zip(*shares, strict=True)]
+    dims = getattr(info, "dims", None)
+    if dims is None or not isinstance(value, np.ndarray):
+        return [value] * count
+    lengths = {axis: int(dim.value) for axis, dim in enumerate(dims) if isinstance(dim, p.IntImm)}
+    if value.ndim == len(dims):
+        axes = [axis for axis, length in lengths.items() if length != value.shape[axis]]
+        if not axes:
+            return [value.copy() for _ in range(count)]
+        if len(axes) == 1 and lengths[axes[0]] * count == value.shape[axes[0]]:
+            return [np.ascontiguousarray(part) for part in np.split(value, count, axes[0])]
+    text = f"{param.name} is {info}, which is no part of shape {value.shape} for {count} ranks"
+    raise fault(codes.WRONG_INPUT, text, param)
+
+
+# -- relations -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How the values of the ranks make a value of the program that is not divided.
+
+    `kind` is EQUAL, PARTS (along `axis`), SUMS or APART. Apart, `rank` is the first one whose value is wrong, and `delta` tells how.
+    """
+
+    kind: str
+    axis: int = 0
+    rank: int = 0
+    delta: Delta = field(default_factory=Delta)
+
+    @property
+    def text(self) -> str:
+        """The relation in two words."""
+        return {EQUAL: "each has it", PARTS: f"parts, axis {self.axis}", SUMS: "sums", APART: "apart"}[
+            self.kind
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """The values of a name: of the ranks, and of the program that is not divided. None for what has no value to compare."""
+
+    name: str
+    parts: tuple[Value, ...]
+    whole: Value = None
+    relation: Relation | None = None
+
+
+def rows(
+    ranks: Sequence[RankRun], whole: RankRun | None, tolerance: Tolerance = BY_DTYPE
+) -> Iterator[RankRow]:
+    """The bindings that all ranks have, in the order of rank 0, then the results `out0`, `out1`, …"""
+    for name, value in ranks[0].values.items():
+        parts = tuple([run.values.get(name) for run in ranks])
+        other = None if whole is None else whole.values.get(name)
+        yield from _row(name, (value, *parts[1:]), other, tolerance)
+    if all(run.failure is None for run in ranks):
+        results = [list(leaves_of(run.result)) for run in ranks]
+        others = [None] * len(results[0]) if whole is None or whole.failure else list(leaves_of(whole.result))
+        for number, values in enumerate(zip(*results, strict=False)):
+            yield from _row(
+                f"out{number}", values, others[number] if number < len(others) else None, tolerance
+            )
+
+
+def _row(name: str, parts: tuple[Value, ...], whole: Value, tolerance: Tolerance) -> Iterator[RankRow]:
+    if not all(isinstance(part, np.ndarray) for part in parts):
+        return
+    found = None
+    if isinstance(whole, np.ndarray):
+        found = relation(whole, parts, tolerance)
+    yield RankRow(name, parts, whole, found)
+
+
+def relation(whole: Array, parts: Sequence[Array], tolerance: Tolerance = BY_DTYPE) -> Relation | None:
+    """How tensors of ranks make a whole one. None if their shapes have nothing to do with it."""
+    if any(part.dtype != whole.dtype or part.ndim != whole.ndim for part in parts):
+        return None
+    if all(part.shape == whole.shape for part in parts):
+        deltas = [delta(whole, part, tolerance) for part in parts]
+        if all(item.equal for item in deltas):
+            return Relation(EQUAL)
+        if whole.dtype.kind not in "b" and delta(whole, _sum(parts), tolerance).equal:
+            return Relation(SUMS)
+        return _first_apart(deltas, 0)
+    axes = [axis for axis in range(whole.ndim) if _fit(whole, parts, axis)]
+    if not axes:
+        return None
+    for axis in axes:
+        deltas = [
+            delta(a, b, tolerance) for a, b in zip(np.split(whole, len(parts), axis), parts, strict=True)
+        ]
+        if all(item.equal for item in deltas):
+            return Relation(PARTS, axis)
+    return _first_apart(deltas, axis)
+
+
+def _fit(whole: Array, parts: Sequence[Array], axis: int) -> bool:
+    shape = list(whole.shape)
+    shape[axis], rest = divmod(shape[axis], len(parts))
+    return not rest and all(list(part.shape) == shape for part in parts)
+
+
+def _sum(parts: Sequence[Array]) -> Array:
+    with np.errstate(all="ignore"):
+        total = parts[0]
+        for part in parts[1:]:
+            total = np.asarray(total + part, total.dtype)
+        return total
+
+
+def _first_apart(deltas: Sequence[Delta], axis: int) -> Relation:
+    rank = next(number for number, item in enumerate(deltas) if not item.equal)
+    return Relation(APART, axis, rank, deltas[rank])
