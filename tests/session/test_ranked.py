@@ -253,7 +253,7 @@ def test_one_machine_alone_says_how_to_run_it() -> None:
         'y = R.call_dps_packed("runtime.disco.allgather", (x, 1), out_ty=R.Tensor((4,), "float32"))\nreturn y',
         'x: R.Tensor((2,), "float32")',
     )
-    for one, code in ((program, "RX0504"), (lowered, "RX0505")):
+    for one, code in ((program, "RX0504"), (lowered, "RX0504")):
         with pytest.raises(rxe.Failure) as caught:
             rxe.run(one, "main", [np.ones(2, F)])
         assert caught.value.diagnostics[0].code.id == code

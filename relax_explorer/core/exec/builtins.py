@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec import memory
+from relax_explorer.core.exec.collectives import collective
 from relax_explorer.core.exec.faults import claim, guarded, say
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
@@ -178,6 +179,10 @@ TABLE: dict[str, Builtin] = {
     "relax.invoke_closure": invoke_closure,
     "relax.invoke_pure_closure": invoke_closure,
     "relax.make_closure": make_closure,
+    **{
+        f"relax.ccl.{name}": collective
+        for name in ("allreduce", "allgather", "broadcast_from_worker0", "scatter_from_worker0")
+    },
     "relax.print": print_values,
     "relax.assert_op": assert_op,
     "relax.shape_of": shape_of,

@@ -20,7 +20,6 @@ from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.match import Mismatch, match
 from relax_explorer.core.exec.memory import call_kernel
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.ranks import is_collective
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import (
     Closure,
@@ -54,8 +53,7 @@ def found(machine: Running, name: str, at: Instruction) -> PackedFunction:
 def unknown(machine: Running, name: str, at: Instruction) -> Failure:
     """The failure of a name that stands for no packed function."""
     text = f"no packed function {name!r} is registered"
-    hint = "run it on several ranks: run --ranks N" if is_collective(name) else packed.hint(name)
-    return machine.trap(codes.UNKNOWN_PACKED, text, at, hint)
+    return machine.trap(codes.UNKNOWN_PACKED, text, at, packed.hint(name))
 
 
 def handed(machine: Running, values: Sequence[Value], at: Instruction) -> list[Value]:

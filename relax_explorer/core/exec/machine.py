@@ -39,7 +39,7 @@ from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting, put_back, take_back
 from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan, captured
-from relax_explorer.core.exec.ranks import Rank, is_collective, met, met_lowered
+from relax_explorer.core.exec.ranks import Rank
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import explained
 from relax_explorer.core.exec.trace import run_trace
@@ -61,7 +61,6 @@ from relax_explorer.core.exec.values import (
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.distributed.ccl import Collective
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -488,8 +487,6 @@ class Machine:
         kernel = by_symbol(self.module, name)
         if kernel is not None:
             return call_kernel(self, at, kernel, list(args))
-        if self.rank is not None and is_collective(name):
-            return met_lowered(self, self.rank, at, name, args)
         function = packed.find(name)
         builtin = vm_builtins.TABLE.get(name)
         if function is None and builtin is not None:
@@ -527,9 +524,6 @@ class Machine:
         if builtin is not None:
             return builtin(self, frame, at, args)  # type: ignore[no-any-return]  # the table has the type
         op = find(name)
-        if self.rank is not None and op is not None and issubclass(op, Collective):
-            self.write(frame, at.target, met(self, self.rank, at, args))
-            return None
         if op is None or op.evaluate is None:
             reason = op.no_evaluate if op is not None else "it is not known"
             raise self.trap(

@@ -1,7 +1,6 @@
 """Ranks: machines that run one program side by side, each with arguments of its own, and meet at collectives.
 
-The collectives are those of `R.ccl` and the functions of TVM's Disco that they are lowered to. Elements are combined in the order of the
-ranks, in their dtype (MPI_Allreduce, NCCL), so that each run gives the same values.
+Elements are combined in the order of the ranks, in their dtype (MPI_Allreduce, NCCL), so that each run gives the same values.
 """
 
 from __future__ import annotations
@@ -13,16 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops.kit.ndarrays import Array
 
-DISCO = "runtime.disco."  # what names of lowered collectives begin with
 _LOOK = 0.1  # seconds between two looks at the interrupt
-_KINDS = ("sum", "prod", "min", "max", "avg")  # as TVM numbers them
 _UFUNCS: dict[str, np.ufunc] = {
     "sum": np.add,
     "prod": np.multiply,
@@ -113,46 +106,6 @@ class Rank:
 
     group: Group
     number: int
-
-
-def met(machine: Running, rank: Rank, at: Instruction, args: Sequence[Value]) -> Array:
-    """The result of a collective operator, when all ranks have arrived. Raises Failure."""
-    name = at.node.op.name.rpartition(".")[2]
-    attrs = {
-        key: value for key, value in at.node.attrs.items() if key != "in_group"
-    }  # all ranks are one group
-    return _result(machine, rank, at, Arrival(name, attrs, args[0]))
-
-
-def met_lowered(machine: Running, rank: Rank, at: Instruction, name: str, args: Sequence[Value]) -> Value:
-    """Fill the last argument of a lowered collective, when all ranks have arrived. Raises Failure."""
-    name, out = name[len(DISCO) :], args[-1]
-    result = _result(machine, rank, at, Arrival(name, _LOWERED[name](args), args[0]))
-    if result.size != out.size or result.dtype != out.dtype:
-        text = f"{name} gives {result.dtype.name} of shape {result.shape}, but its output is {out.dtype.name} of shape {out.shape}"
-        raise machine.trap(codes.RANKS_APART, text, at)
-    out[...] = result.reshape(out.shape)
-    return ()
-
-
-def _result(machine: Running, rank: Rank, at: Instruction, arrival: Arrival) -> Array:
-    try:
-        return rank.group.meet(rank.number, arrival)
-    except Apart as problem:
-        raise machine.trap(codes.RANKS_APART, str(problem), at) from None
-
-
-_LOWERED: dict[str, Callable[[Sequence[Value]], dict[str, Any]]] = {
-    "allreduce": lambda args: {"op_type": _KINDS[args[1][0]]},
-    "allgather": lambda args: {},
-    "broadcast_from_worker0": lambda args: {},
-    "scatter_from_worker0": lambda args: {},
-}
-
-
-def is_collective(name: str) -> bool:
-    """True for a packed function that is a lowered collective."""
-    return name.startswith(DISCO) and name[len(DISCO) :] in _LOWERED
 
 
 def combined(name: str, values: Sequence[Array], attrs: Mapping[str, Any]) -> list[Array]:

@@ -14,6 +14,7 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Scope
 from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.ranks import Rank
 from relax_explorer.core.exec.values import Lengths, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.struct_info import StructInfo
@@ -32,6 +33,7 @@ class Running(Protocol):
     met: (
         set[int] | None
     )  # the instructions that ran, in the only run of these lengths; None if others may follow
+    rank: Rank | None
     storage_factor: int
     fitting: dict[object, StructInfo]
     change: Change | None

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relax_explorer.core.exec import faults, kv_cache, paged_builtins, rnn_state, sequence_builtins
+from relax_explorer.core.exec import (
+    collectives,
+    faults,
+    kv_cache,
+    paged_builtins,
+    rnn_state,
+    sequence_builtins,
+)
 from relax_explorer.core.exec.faults import builtin, tensor, wrong
 from relax_explorer.core.exec.memory import new_storage, tensor_in
 from relax_explorer.core.exec.plan import Instruction
@@ -292,5 +299,5 @@ def alloc_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 
 # The modules that have builtins, too. They fill the table when they are imported.
-_FAMILIES = kv_cache, paged_builtins, sequence_builtins, rnn_state
+_FAMILIES = collectives, kv_cache, paged_builtins, sequence_builtins, rnn_state
 TABLE = faults.BUILTINS

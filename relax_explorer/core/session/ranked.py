@@ -54,29 +54,13 @@ def run_ranks(
     """
     interrupt = interrupt or Interrupt()
     group, runs = Group(len(arguments), interrupt), [RankRun() for _ in arguments]
-    machines = [
-        Machine(module, function, args, cache=cache, interrupt=interrupt, private=private)
-        for args in arguments
-    ]
     problems: list[BaseException] = []
-
-    def work(number: int) -> None:
-        why = "ended"
-        machines[number].rank = Rank(group, number)
-        try:
-            _run(machines[number], runs[number])
-        except Failure as failure:
-            runs[number].failure = failure
-            why = f"stopped: {failure.diagnostics[0].message}"
-        except BaseException as problem:  # noqa: BLE001  # the caller raises it again
-            problems.append(problem)
-            why = "stopped"
-        finally:
-            group.leave(number, why)
-
-    threads = [
-        Thread(target=work, args=(number,), name=f"rank {number}", daemon=True) for number in range(len(runs))
-    ]
+    threads = []
+    for number, args in enumerate(arguments):
+        machine = Machine(module, function, args, cache=cache, interrupt=interrupt, private=private)
+        machine.rank = Rank(group, number)
+        given = machine, machine.rank, runs[number], problems
+        threads.append(Thread(target=_run, args=given, name=f"rank {number}", daemon=True))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -90,7 +74,22 @@ def run_ranks(
     return runs
 
 
-def _run(machine: Machine, run: RankRun) -> None:
+def _run(machine: Machine, rank: Rank, run: RankRun, problems: list[BaseException]) -> None:
+    """What a thread does: run a machine, and tell the others at its end."""
+    why = "stopped"
+    try:
+        _collect(machine, run)
+        why = "ended"
+    except Failure as failure:
+        run.failure = failure
+        why = f"stopped: {failure.diagnostics[0].message}"
+    except BaseException as problem:  # noqa: BLE001  # the caller raises it again
+        problems.append(problem)
+    finally:
+        rank.group.leave(rank.number, why)
+
+
+def _collect(machine: Machine, run: RankRun) -> None:
     """Run a machine to its end, and keep the values of the bindings of its first function."""
     while not machine.done:
         event = machine.step()

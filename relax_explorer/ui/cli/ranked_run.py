@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import click
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.ranked import (
     APART,
@@ -18,68 +21,54 @@ from relax_explorer.core.session.ranked import (
     PARTS,
     RankRow,
     RankRun,
-    divided,
     relation,
     rows,
     run_ranks,
 )
-from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.output import Remark, Result
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.tables import Column, Columns
 
-_PLACE = "{rank}"  # in a source: the number of the rank
+PLACE = "{rank}"  # in a source: the number of the rank
 _VALUE = 44  # cells of a value
 
 
-def ranked(
-    session: Session, count: int | None, unsharded: str | None, choice: tuple[str | None, tuple[str, ...], tuple[str, ...], float],
-    private: bool,
-) -> Result:  # fmt: skip
-    """Run the last stage of a session on `count` ranks. The status is FOUND if a value differs from that of the program that is not divided."""
-    from relax_explorer.ui.cli.run import relax_function, run_inputs
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The program that is not divided: its function and inputs."""
 
-    if count is None or not 1 <= count <= MOST_RANKS:
-        raise click.UsageError(f"--ranks takes a number from 1 to {MOST_RANKS}")
-    func, sources, shape, gigabytes = choice
-    module = session.stages[-1].module
-    name = func or session.stages[-1].entry
-    fn, whole = relax_function(module, name), None
-    if unsharded is None:
-        arguments = [
-            run_inputs(fn, _of_rank(sources, rank), shape, gigabytes, is_told=not rank)
-            for rank in range(count)
-        ]
-    else:
-        if any(_PLACE in text for text in sources):
-            raise click.UsageError(
-                f"with --unsharded, inputs are those of the whole program: {_PLACE} has no meaning"
-            )
-        other = session_to_run(unsharded, None, None, "spec")
-        its_module = other.stages[-1].module
-        its_name = name if name in its_module.functions else other.stages[-1].entry
-        its_fn = relax_function(its_module, its_name)
-        given = run_inputs(its_fn, sources, shape, gigabytes)
-        arguments = divided(fn, dict(zip([param.name for param in its_fn.params], given, strict=True)), count)
-        whole = (its_module, its_name, given)
-    cache = session.cache
+    module: IRModule
+    name: str
+    args: Sequence[Value]
+
+
+def ranked(
+    module: IRModule, name: str, arguments: Sequence[Sequence[Value]], whole: Whole | None, cache: Path | None, private: bool
+) -> Result:  # fmt: skip
+    """Run a function once for each rank. The status is FOUND if a value parts from that of the program that is not divided."""
 
     def work(interrupt: Interrupt) -> tuple[list[RankRun], RankRun | None]:
         ranks = run_ranks(normal_form_of(module), name, arguments, cache, interrupt, private)
-        return ranks, None if whole is None else _alone(*whole, cache, interrupt)
+        if whole is None:
+            return ranks, None
+        form = normal_form_of(whole.module)
+        return ranks, run_ranks(form, whole.name, [whole.args], cache, interrupt, private)[0]
 
     return _result(*interruptible(work))
 
 
-def _of_rank(sources: Sequence[str], rank: int) -> tuple[str, ...]:
-    return tuple([source.replace(_PLACE, str(rank)) for source in sources])
+def of_rank(sources: Sequence[str], rank: int) -> tuple[str, ...]:
+    """The sources of a rank: its number in the place of `{rank}`."""
+    return tuple([source.replace(PLACE, str(rank)) for source in sources])
 
 
-def _alone(module: Any, name: str, args: Sequence[Any], cache: Path | None, interrupt: Interrupt) -> RankRun:
-    return run_ranks(normal_form_of(module), name, [args], cache, interrupt, True)[0]
+def count_of(ranks: int | None) -> int:
+    """The number of ranks. Raises click.UsageError."""
+    if ranks is None or not 1 <= ranks <= MOST_RANKS:
+        raise click.UsageError(f"--ranks takes a number from 1 to {MOST_RANKS}")
+    return ranks
 
 
 def _result(ranks: Sequence[RankRun], whole: RankRun | None) -> Result:

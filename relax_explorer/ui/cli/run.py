@@ -31,6 +31,7 @@ from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
 from relax_explorer.core.session.naming import FieldNames
+from relax_explorer.core.session.ranked import divided
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -43,7 +44,7 @@ from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
 from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_data
 from relax_explorer.ui.cli.output import Remark, Result
-from relax_explorer.ui.cli.ranked_run import ranked
+from relax_explorer.ui.cli.ranked_run import PLACE, Whole, count_of, of_rank, ranked
 from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
@@ -256,8 +257,7 @@ def run(
     ranks: int | None, unsharded: str | None,
 ) -> Result | int:  # fmt: skip
     """Run a function of a stage."""
-    if output_ == STANDARD_OUTPUT:
-        raise click.UsageError("run cannot print an .npz: --output must name a file")
+    _need_file(output_)
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings)
     register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
@@ -265,13 +265,11 @@ def run(
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input))
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
+    choice = func, input_, shape, max_input
+    others = asked.steps, time_bindings, expect, output_, calls, engine != LLVM, no_fused
     if ranks is not None or unsharded is not None:
-        if asked.steps or time_bindings or expect or output_ or calls or engine != LLVM or no_fused:
-            raise click.UsageError(
-                "--ranks runs to the end: it goes with --func, --input, --shape, --passes, --stage and --unsharded only"
-            )
-        return ranked(session, ranks, unsharded, (func, input_, shape, max_input), private)
-    start = started(session, calls, (func, input_, shape, max_input), private)
+        return _on_ranks(session, ranks, unsharded, choice, private, others)
+    start = started(session, calls, choice, private)
     times = BindingTimes() if time_bindings else None
     if asked.steps:
         walked = interruptible(
@@ -292,6 +290,44 @@ def run(
     if output_ is not None:
         save(results.named, output_)
     return compare(results.last, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _need_file(target: Target | None) -> None:
+    if target == STANDARD_OUTPUT:
+        raise click.UsageError("run cannot print an .npz: --output must name a file")
+
+
+def _on_ranks(
+    session: Session, ranks: int | None, unsharded: str | None, choice: Choice, private: bool, others: Sequence[object]
+) -> Result:  # fmt: skip
+    """Run the last stage on several ranks, with inputs of their own, or with parts of those of the program that is not divided.
+
+    No option of `others` may be given.
+    """
+    if any(others):
+        text = "--ranks runs to the end: it goes with --func, --input, --shape, --passes, --stage and --unsharded only"
+        raise click.UsageError(text)
+    count = count_of(ranks)
+    func, sources, shape, gigabytes = choice
+    module, name = session.stages[-1].module, func or session.stages[-1].entry
+    fn = relax_function(module, name)
+    if unsharded is None:
+        arguments = [
+            run_inputs(fn, of_rank(sources, rank), shape, gigabytes, is_told=not rank)
+            for rank in range(count)
+        ]
+        return ranked(module, name, arguments, None, session.cache, private)
+    if any(PLACE in text for text in sources):
+        raise click.UsageError(
+            f"with --unsharded, inputs are those of the whole program: {PLACE} has no meaning"
+        )
+    other = session_to_run(unsharded, None, None, "spec").stages[-1]
+    whole_name = name if name in other.module.functions else other.entry
+    whole_fn = relax_function(other.module, whole_name)
+    given = run_inputs(whole_fn, sources, shape, gigabytes)
+    named = dict(zip([param.name for param in whole_fn.params], given, strict=True))
+    whole = Whole(other.module, whole_name, given)
+    return ranked(module, name, divided(fn, named, count), whole, session.cache, private)
 
 
 def _report_times_and_remarks(machine: Machine, times: BindingTimes | None) -> None:
