@@ -152,6 +152,37 @@ def test_ranks_share_no_memory() -> None:
     assert [item.tolist() for item in given] == [[1, 1], [1, 1]]
 
 
+def test_ranks_may_have_arrays_in_common() -> None:
+    body = '_ = R.call_packed("test.ranked.inc", x, sinfo_args=R.Tuple([]))\ny = R.ccl.allreduce(x, "sum")\nreturn y'
+    program, given = module(body, 'x: R.Tensor((2,), "float32")', pure="(pure=False)"), np.ones(2, F)
+    assert [item.tolist() for item in results(program, given, given)] == [[4, 4], [4, 4]]
+    assert given.tolist() == [1, 1]
+
+
+def test_only_bindings_of_the_function_itself_are_kept() -> None:
+    program = module("z = cls.total(x)\nreturn z", 'x: R.Tensor((2,), "float32")', CALLED)
+    assert [[*one.values] for one in run(program, np.ones(2, F), np.ones(2, F))] == [["z"], ["z"]]
+
+
+def test_a_rank_that_ended_before_others_arrive_is_told() -> None:
+    @packed.packed_function("test.ranked.late")
+    def _late(x: Any) -> Any:
+        time.sleep(0.3)
+        return x
+
+    body = """if c:
+    w = R.call_packed("test.ranked.late", x, sinfo_args=R.Tensor((2,), "float32"))
+    y = R.ccl.allreduce(w, "sum")
+    r = y
+else:
+    r = x
+return r"""
+    program = module(body, 'x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")', pure="(pure=False)")
+    found = run(program, *[(np.ones(2, F), np.array(rank == 0)) for rank in range(2)])
+    assert found[0].failure is not None
+    assert "but rank 1 ended" in found[0].failure.diagnostics[0].message
+
+
 # -- apart -----------------------------------------------------------------------------------------------------------
 
 

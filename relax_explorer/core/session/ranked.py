@@ -13,6 +13,7 @@ from threading import Thread
 
 import numpy as np
 
+from relax_explorer.core.check.effects import effects
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -24,6 +25,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
+from relax_explorer.core.session.recording import Arguments
 
 EQUAL, PARTS, SUMS, APART = "equal", "axis", "sums", "apart"
 MOST_RANKS = 64
@@ -57,6 +59,8 @@ def run_ranks(
     problems: list[BaseException] = []
     threads = []
     for number, args in enumerate(arguments):
+        if effects(module).mutable:  # ranks may have arrays in common
+            args = Arguments(tuple(args)).copies()
         machine = Machine(module, function, args, cache=cache, interrupt=interrupt, private=private)
         machine.rank = Rank(group, number)
         given = machine, machine.rank, runs[number], problems
@@ -135,7 +139,7 @@ def _shares(param: e.Var, info: object, value: Value, count: int) -> list[Value]
     if value.ndim == len(dims):
         axes = [axis for axis, length in lengths.items() if length != value.shape[axis]]
         if not axes:
-            return [value.copy() for _ in range(count)]
+            return [value] * count
         if len(axes) == 1 and lengths[axes[0]] * count == value.shape[axes[0]]:
             return [np.ascontiguousarray(part) for part in np.split(value, count, axes[0])]
     text = f"{param.name} is {info}, which is no part of shape {value.shape} for {count} ranks"
@@ -212,16 +216,11 @@ def relation(whole: Array, parts: Sequence[Array], tolerance: Tolerance = BY_DTY
         if whole.dtype.kind not in "b" and delta(whole, _sum(parts), tolerance).equal:
             return Relation(SUMS)
         return _first_apart(deltas, 0)
-    axes = [axis for axis in range(whole.ndim) if _fit(whole, parts, axis)]
-    if not axes:
+    axis = next((axis for axis in range(whole.ndim) if _fit(whole, parts, axis)), None)
+    if axis is None:
         return None
-    for axis in axes:
-        deltas = [
-            delta(a, b, tolerance) for a, b in zip(np.split(whole, len(parts), axis), parts, strict=True)
-        ]
-        if all(item.equal for item in deltas):
-            return Relation(PARTS, axis)
-    return _first_apart(deltas, axis)
+    deltas = [delta(a, b, tolerance) for a, b in zip(np.split(whole, len(parts), axis), parts, strict=True)]
+    return Relation(PARTS, axis) if all(item.equal for item in deltas) else _first_apart(deltas, axis)
 
 
 def _fit(whole: Array, parts: Sequence[Array], axis: int) -> bool:
