@@ -97,13 +97,9 @@ def _collect(machine: Machine, run: RankRun) -> None:
     """Run a machine to its end, and keep the values of the bindings of its first function."""
     while not machine.done:
         event = machine.step()
-        if (
-            event.kind == "bind"
-            and event.depth == 1
-            and event.binding is not None
-            and event.binding.var is not None
-        ):
-            run.values[event.binding.var.name] = event.content
+        var = event.binding.var if event.binding is not None else None
+        if event.kind in ("bind", "return") and event.depth == 1 and var is not None:
+            run.values[var.name] = event.content
     run.result, run.output = machine.result, machine.output
 
 
