@@ -1,0 +1,37 @@
+"""RX07: programs of others that are asked in a process of their own: a Python interpreter, TVM in it, and passes of users."""
+
+from __future__ import annotations
+
+from relax_explorer.core.diagnostics import Code
+
+NO_INTERPRETER = Code(
+    "RX0701",
+    "the Python interpreter can't be started",
+    "TVM, and passes of your own, run in a Python process of their own: the interpreter that `--python` names, or the one that runs us.",
+    "Name a Python that has TVM: `--python /path/to/venv/bin/python`.",
+)
+NO_PACKAGE = Code(
+    "RX0702",
+    "the interpreter lacks a package",
+    "The Python process was started, but a package that it needs is not installed there, or can't be imported.",
+    "Install it there, or name another Python with `--python`; `relax-explorer doctor` tells what fits.",
+)
+CRASHED = Code(
+    "RX0703",
+    "the process ended",
+    "Compiled code in the Python process of TVM crashed, or something killed the process. The explorer is another process, and goes on; "
+    "the next question starts a new one.",
+    "`relax-explorer doctor` tells if the versions of TVM and its ffi fit. Else export the program (`relax-explorer export`), and report it.",
+)
+TOO_LONG = Code(
+    "RX0704",
+    "the process took too long",
+    "The Python process of TVM did not answer within the time limit, and was ended.",
+    "Allow more with `--pass-seconds`, or make the program smaller (`relax-explorer reduce`).",
+)
+RAISED = Code(
+    "RX0705",
+    "TVM or a pass raised an error",
+    "The Python process of TVM is well, but the pass ended with an exception instead of a module.",
+    "Read the error of TVM; the command and the file of the message raise it again.",
+)
