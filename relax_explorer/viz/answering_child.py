@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,10 +88,10 @@ class AnsweringChild:
                 raise
 
     def cancel(self) -> None:
-        """End the child that works, from another thread: the question then has no answer."""
+        """End the child, if it works on a question, from another thread: the question then has no answer."""
         child = self._child
-        self._is_cancelled = True
-        if child is not None:
+        if child is not None and self._lock.locked():
+            self._is_cancelled = True
             child.kill()
 
     def close(self) -> None:
@@ -209,12 +210,13 @@ def _unanswered(
 
 def _raised(head: Mapping[str, Any], what: str) -> Unanswered:
     """The child is well; the code that it ran raised an error."""
-    kind, error = str(head.get("kind")), visible_lines_of(str(head.get("error")))
-    text = f"{what} raised {kind}: {error[-1] if error else '(no text)'}"
-    notes = (*_places(head), *([*error[-_SHOWN:-1]] if len(error) > 1 else []))
+    kind, lines = str(head.get("kind")), visible_lines_of(str(head.get("error")))
+    plain = [line for line in lines if not line.startswith(("Traceback ", "  File "))]
+    text = f"{what} raised {kind}: {plain[0] if plain else '(no text)'}"
+    notes = (*_places(head), *plain[1:_SHOWN])
     details = head.get("details")
     diagnostic = Diagnostic(codes.RAISED, text, notes=notes, help=codes.RAISED.fix)
-    return Unanswered(diagnostic, kind, "\n".join(error), details if isinstance(details, dict) else {})
+    return Unanswered(diagnostic, kind, "\n".join(lines), details if isinstance(details, dict) else {})
 
 
 def visible_lines_of(text: str) -> list[str]:
@@ -268,8 +270,13 @@ class _Tail:
         return bytes(self._data).decode("utf-8", "replace")
 
     def stack(self) -> tuple[str, ...]:
-        """The last lines: of a crash, the stack of Python."""
-        return tuple(visible_lines_of(bytes(self._data).decode("utf-8", "replace"))[-_SHOWN:])
+        """Of a crash, where Python was, the innermost call first; else the last lines."""
+        lines = visible_lines_of(bytes(self._data).decode("utf-8", "replace"))
+        heads = [number for number, line in enumerate(lines) if line.startswith("Current thread")]
+        if not heads:
+            return tuple(lines[-_SHOWN:])
+        below = takewhile(lambda line: line.startswith('  File "'), lines[heads[-1] + 1 :])
+        return tuple([line.strip() for line in below if "answering.py" not in line][:_SHOWN])
 
 
 def _read(pipe: IO[bytes], answers: queue.SimpleQueue[tuple[dict[str, Any], Parts] | None]) -> None:

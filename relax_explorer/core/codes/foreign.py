@@ -35,3 +35,24 @@ RAISED = Code(
     "The Python process of TVM is well, but the pass ended with an exception instead of a module.",
     "Read the error of TVM; the command and the file of the message raise it again.",
 )
+NOT_A_MODULE = Code(
+    "RX0706",
+    "the pass gives no module",
+    "A pass of your own is called with a `tvm.IRModule` and gives one back. It may also be a `tvm.transform.Pass`, or a function that makes "
+    "one.",
+    "Return the module at the end of the pass.",
+)
+NOT_READ_BACK = Code(
+    "RX0707",
+    "TVM does not read the program",
+    "A program goes to TVM as its text. Some texts can't be read there: TVM prints a few forms that it does not read, and some programs "
+    "that are right here break a rule of TVM.",
+    "Run the TVM passes before it in one pipeline, so that the module stays in TVM, or check the program with `--profile tvm`.",
+)
+NOT_ALLOWED = Code(
+    "RX0708",
+    "passes of TVM run only where you asked for them",
+    "A pass of TVM or of your own executes code in another process. So only what you type starts it: the option `--passes` of a command, or a "
+    "line of the explorer; no file, no setting and no recording of keys does.",
+    "Type the pipeline yourself.",
+)
