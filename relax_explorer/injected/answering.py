@@ -69,6 +69,8 @@ def serve(name: str) -> None:
     table: Mapping[str, Callable[..., Answer]] = {}
     try:
         table = vars(_loaded(name))["QUESTIONS"]
+        faulthandler.disable()
+        faulthandler.enable()  # again, for packages set handlers of their own
         send(answers, {"ok": True}, {})
     except BaseException as error:  # noqa: BLE001  # a package that is broken may raise anything
         send(answers, _problem(error), {})

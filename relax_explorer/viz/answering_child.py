@@ -183,6 +183,7 @@ _INSTALLS = {
 _CANNOT_START = (126, 127, 1, 2)  # also of a program that is no Python
 _ENDINGS = ("timeout", "crashed", "cancelled", "missing", "broken", "unstartable")
 _STACK = "Fatal Python error"
+_OWN = str(Path(injected.__file__).parent)
 
 
 def interpreter(python: str) -> str:
@@ -276,7 +277,7 @@ class _Tail:
         if not heads:
             return tuple(lines[-_SHOWN:])
         below = takewhile(lambda line: line.startswith('  File "'), lines[heads[-1] + 1 :])
-        return tuple([line.strip() for line in below if "answering.py" not in line][:_SHOWN])
+        return tuple([line.strip() for line in below if _OWN not in line][:_SHOWN])
 
 
 def _read(pipe: IO[bytes], answers: queue.SimpleQueue[tuple[dict[str, Any], Parts] | None]) -> None:

@@ -21,7 +21,7 @@ from relax_explorer.core.codes.passes import BAD_OPTION, UNKNOWN_PASS
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ops.kit.ndarrays import Array
-from relax_explorer.core.passes.bridge import Bridge
+from relax_explorer.core.passes.bridge import Bridge, use_bridge
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import with_line_feeds
 from relax_explorer.core.syntax.parser import parse
@@ -158,6 +158,14 @@ class LivePasses(Bridge):
     def close(self) -> None:
         """End the child."""
         self.child.close()
+
+
+def use_python(python: str = "", seconds: float = SECONDS) -> None:
+    """Let pipelines name passes of TVM (`tvm:FuseOps`) and of your own (`my_module:my_pass`) in this process.
+
+    `python` runs them in a child: an interpreter, or the folder of its environment; the one that runs this process if it is left out.
+    """
+    use_bridge(lambda: LivePasses(python, seconds))
 
 
 def _are_arrays(value: Mapping[str, Any]) -> bool:

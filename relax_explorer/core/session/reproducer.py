@@ -122,6 +122,8 @@ def inner(pipeline, stage):
 '''
 _FILE = '''"""{name}: made by relax-explorer {version}. It needs TVM and NumPy: python FILE"""
 
+from __future__ import annotations
+
 {more}import numpy as np
 import tvm
 from tvm import relax
