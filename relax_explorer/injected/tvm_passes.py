@@ -398,6 +398,21 @@ def ask_versions(parts: Parts) -> Answer:
     }, {}
 
 
+def ask_smoke(parts: Parts) -> Answer:
+    """Do what a pair of TVM and its ffi that does not fit crashes at: print constants, write JSON, compile and run."""
+    x = relax.Var("x", relax.TensorType([2], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            output = builder.emit_output(relax.op.add(x, relax.const(np.ones(2, "float32"))))
+        builder.emit_func_output(output)
+    module = builder.get()
+    texts = [module.script(show_meta=True), tvm.ir.save_json(module)]
+    machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
+    found = machine["main"](tvm.runtime.tensor(np.zeros(2, "float32"))).numpy()
+    return {"characters": sum(map(len, texts)), "result": found.tolist()}, {}
+
+
 QUESTIONS: dict[str, Callable[..., Answer]] = {
-    "apply": ask_apply, "stages": ask_stages, "names": ask_names, "page": ask_page, "versions": ask_versions,
+    "apply": ask_apply, "stages": ask_stages, "names": ask_names, "page": ask_page, "versions": ask_versions, "smoke": ask_smoke,
 }  # fmt: skip

@@ -405,6 +405,14 @@ EXPLAIN = Command(
     ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
 )
 
+DOCTOR = Command(
+    "doctor",
+    "Look at what this program needs: Python, compilers, Graphviz, cache, terminal, TVM, importers. Exits with 1 if a part is broken.",
+    Handler("doctor", "doctor"),
+    (PYTHON, JSON),
+    ("relax-explorer doctor", "relax-explorer doctor --python venv/bin/python --format json"),
+)
+
 COMPLETION = Command(
     "completion",
     "Print the script that completes commands, options, passes, operators and stages in a shell.",
@@ -441,6 +449,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     RELATIONS,
     OPS,
     EXPLAIN,
+    DOCTOR,
     COMPLETION,
 )
 

@@ -42,7 +42,7 @@ def allow(live: Live, may_run: Callable[[str], bool] = lambda name: True) -> Non
     """Let live passes run in this process, unless `may_run` refuses one by its name."""
     from relax_explorer.core.passes.bridge import use_bridge
 
-    if _LIVE != [live]:
+    if [live] != _LIVE:
         for started in _STARTED:
             started.close()
         _STARTED.clear()

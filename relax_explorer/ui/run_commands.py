@@ -88,7 +88,7 @@ PASSES = Argument(
 )
 PYTHON = Argument(
     "--python",
-    "the Python that runs `tvm:A` and `my_module:my_pass`: its path, its name, or the folder of its environment (default: the one that runs this)",
+    "the Python that has TVM, and runs `tvm:A` and `my_module:my_pass`: its path, its name, or the folder of its environment (default: this one)",
     "interpreter",
     metavar="PYTHON",
 )
