@@ -23,6 +23,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.passes import bridge
+from relax_explorer.core.passes.live import offered
 from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -75,6 +76,11 @@ def prints(mod):
     print("hello " * 100_000)
     sys.stdout.flush()
     return relax.transform.LegalizeOps()(mod)
+
+@tvm.transform.module_pass(opt_level=0, name="wrong")
+def wrong(mod, ctx):
+    text = mod.script().replace("R.nn.relu(", "R.negative(").replace("T.max(", "T.min(")
+    return tvm.script.from_source(text)
 
 def fuse(level=-1):
     return tvm.transform.Sequential([relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(level)])
@@ -292,6 +298,21 @@ def test_an_unknown_name_is_refused_with_similar_ones(used: LivePasses) -> None:
         assert caught.value.diagnostics[0].code.id == "RX0401"
 
 
+def test_what_is_offered_is_there(used: LivePasses) -> None:
+    assert {name.removeprefix("tvm:") for name in offered()} <= {name for name, _ in used.names()}
+
+
+def test_a_history_goes_through(used: LivePasses) -> None:
+    """Each pass is told in it, and TVM keeps the module, also where it does not read its text."""
+    found = rxe.run_pipeline(
+        rxe.parse(SMALL), "CanonicalizeBindings,tvm:default_build", verify=False, record=True
+    )
+    names = list(map(str, found.attrs["rx.passes"]))
+    assert names[:2] == ["CanonicalizeBindings", "tvm:default_build/DispatchSampling"]
+    assert len(names) == 16
+    assert str(found.attrs["rx.phase"]) == "vm"
+
+
 def test_the_text_of_a_step_is_read_as_the_same_step(used: LivePasses) -> None:
     found = steps("tvm:zero,mine:fuse{level=1},./mine.py:same")
     assert len(found) > 8
@@ -485,6 +506,45 @@ def test_no_file_and_no_variable_chooses_code(used: LivePasses, tmp_path: Path) 
     assert "no settings file chooses code to execute" in err
     (tmp_path / "relax-explorer.toml").unlink()
     assert shell("opt", "small.py", RXE_OPT_PASSES="mine:crashes")[0] == 2
+
+
+def test_workers_have_a_child_each(used: LivePasses, tmp_path: Path) -> None:
+    (tmp_path / "small.py").write_text(SMALL)
+    status, out, err = shell(
+        "bisect", "small.py", "-p", "tvm:LegalizeOps,mine:wrong,tvm:DeadCodeElimination", "--workers", "1"
+    )
+    assert status == 1, (out, err)
+    assert "leave out" in out
+    assert "mine:wrong" in out
+
+
+def test_a_wrong_pass_of_the_user_is_reduced(used: LivePasses, tmp_path: Path) -> None:
+    text = SMALL.replace(
+        "            z = R.nn.relu(y)\n",
+        "            a = R.exp(y)\n            b = R.add(a, a)\n            z = R.nn.relu(b)\n",
+    )
+    (tmp_path / "small.py").write_text(text)
+    status, out, err = shell(
+        "reduce", "small.py", "-p", "CanonicalizeBindings,mine:wrong", "--shape", "n=2", "-o", "less.py"
+    )
+    assert status == 0, (out, err)
+    assert "passes: mine:wrong" in out
+    assert "R.nn.relu" in (tmp_path / "less.py").read_text()
+    assert "R.matmul" not in (tmp_path / "less.py").read_text()
+
+
+def test_keys_that_are_played_start_nothing(used: LivePasses, tmp_path: Path) -> None:
+    """What the command line names runs; what a recording types does not, whatever it may write."""
+    (tmp_path / "small.py").write_text(SMALL)
+    (tmp_path / "a.keys").write_text("key colon\ntype passes mine:touches\nkey enter\nkey 4\n")
+    (tmp_path / "mine.py").write_text(
+        OWN + "def touches(mod):\n    open('touched', 'w').close()\n    return mod\n"
+    )
+    _, out, _ = shell("play", "a.keys", "small.py", "-p", "tvm:LegalizeOps", "--allow-writes")
+    assert "RX0708" in out
+    assert not (tmp_path / "touched").exists()
+    shell("play", "a.keys", "small.py", "-p", "mine:touches")
+    assert (tmp_path / "touched").exists()
 
 
 def test_a_reproducer_runs_with_tvm_alone(used: LivePasses, tmp_path: Path) -> None:

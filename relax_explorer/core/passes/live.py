@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from relax_explorer.core import passes as registry
+from relax_explorer.core.check.claimed_phase import HISTORY, recorded
 from relax_explorer.core.codes import foreign as codes
 from relax_explorer.core.codes.passes import UNKNOWN_PASS
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.passes.bridge import bridge
 from relax_explorer.core.passes.contract import Kept, Option, Pass, PassSite, with_phase
 from relax_explorer.core.passes.replace_module import taken_over
@@ -27,6 +29,17 @@ from relax_explorer.core.program.module import IRModule
 TVM = "tvm:"
 PIPELINES = ("zero", "default_build", "default_cpu")
 """TVM's pipelines that are offered; it has others."""
+_ONLY_HERE = frozenset(
+    {
+        "ReplaceModule",
+        "SpecializeShapes",
+        "LowerWildcards",
+        "ElideChecks",
+        "EliminateShapeChecks",
+        "SimplifyShapes",
+    }
+)
+"""Passes that TVM does not have."""
 _NAME = re.compile(r"tvm:[A-Za-z_][\w.]*(?:/\w+(?:#[0-9]+)?)?|[\w./\\~-]+:[A-Za-z_][\w.]*")
 
 
@@ -69,15 +82,23 @@ class LivePass(Pass):
         result = checked(read, "tvm")
         new = taken_over(result.module, module, site)
         site.report.extend(judged(result.problems, "tvm", allow_unknown_ops=True))
-        new = with_phase(new, module)
+        new = with_phase(_with_history(new, module), module)
         if new is not module:
             bridge().keep(read, new)
         return new, site
 
 
+def _with_history(new: IRModule, before: IRModule) -> IRModule:
+    """The module with the history of the one before, which TVM knows of a while ago."""
+    ran = recorded(before)
+    if ran is None or recorded(new) == ran:
+        return new
+    return with_fields(new, attrs=new.attrs.having(**{HISTORY: ran}))
+
+
 def offered() -> list[str]:
     """The live passes that completion offers without asking TVM: its pipelines, and its passes that have a namesake here."""
-    return [f"{TVM}{name}" for name in (*PIPELINES, *registry.own())]
+    return [f"{TVM}{name}" for name in (*PIPELINES, *registry.own()) if name not in _ONLY_HERE]
 
 
 def live_pass(name: str) -> LivePass:

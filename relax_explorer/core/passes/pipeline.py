@@ -22,6 +22,7 @@ from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
 from relax_explorer.core.passes import live
+from relax_explorer.core.passes.bridge import bridge
 from relax_explorer.core.passes.contract import Kept, Pass, PassSite, bad_option
 from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
@@ -320,7 +321,10 @@ def run_step(
         found = [*wrong.values(), *_damage(step, module, new, site)]
         problems += found if refused is None else map(_expected, found)
     changed = new is not module
-    new = with_record(new, step.of.name)
+    told = with_record(new, step.of.name)
+    if told is not new and not step.of.has_contract:
+        bridge().keep(new, told)
+    new = told
     waived = frozenset(site.waived)
     return Outcome(
         step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
