@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from relax_explorer.ui.cli.doctor import Part
+from relax_explorer.ui.cli.main import group
 from relax_explorer.viz.answering_child import INSTALL
 from tests.support.oracle import ROOT, Oracle
 
@@ -220,3 +223,16 @@ def test_terminals(env: dict[str, str], found: str, advice: str) -> None:
     assert shown in lines[number]
     assert advice in lines[number + 1]
     assert ("! " in lines[number]) == bool(advice)
+
+
+def test_a_check_that_fails_itself_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are there as well."""
+
+    def _cache() -> list[Part]:
+        raise ZeroDivisionError("nobody thought of that")
+
+    monkeypatch.setattr("relax_explorer.ui.cli.doctor._cache", _cache)
+    done = CliRunner().invoke(group, ["doctor"])
+    assert done.exit_code == 1
+    assert "✗ cache: ZeroDivisionError: nobody thought of that" in done.stdout
+    assert "✓ compilers: LLVM" in done.stdout

@@ -248,7 +248,7 @@ UNKNOWN, CHANGES, SAME, REFUSES, LIVE = "·", "●", "○", "✗", ">"
 
 @dataclass(slots=True)
 class Choices:
-    """All passes with their verdicts so far. `text` narrows the list; `only_changing` hides passes that would change nothing."""
+    """All passes with their verdicts so far. `text` narrows the list; `only_changing` hides passes that would change nothing, and those of TVM, which are not tried."""
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     text: str = ""
@@ -258,9 +258,7 @@ class Choices:
     def names(self) -> list[str]:
         """The passes of the list, in reading order."""
         near = [name for name in (*registry.names(), *offered()) if self.text.lower() in name.lower()]
-        return [
-            name for name in near if not self.only_changing or self.glyph(name) in (CHANGES, UNKNOWN, LIVE)
-        ]
+        return [name for name in near if not self.only_changing or self.glyph(name) in (CHANGES, UNKNOWN)]
 
     def glyph(self, name: str) -> str:
         """The verdict as one character; passes of TVM are marked apart, and not tried."""
