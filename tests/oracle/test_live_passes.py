@@ -147,6 +147,7 @@ def test_a_pipeline_of_tvm_is_its_passes_one_by_one(used: LivePasses, pipeline: 
         module = rxe.load(path)
         stages = after(f"tvm:{pipeline}", module)
         assert len(stages) > 10
+        assert len({stage.made_by for stage in stages}) == len(stages)
         assert [str(item) for stage in stages for item in stage.problems if item.is_error] == []
         if pipeline != "default_cpu":
             whole = oracle.apply(module.script(), [f"pipeline:{pipeline}"]).get()
@@ -194,6 +195,7 @@ def test_what_a_pass_leaves_is_the_same_object(used: LivePasses) -> None:
     stages = after("tvm:CanonicalizeBindings,mine:same", module)
     assert [stage.changed for stage in stages] == [True, False, False]
     assert stages[-1].module is stages[0].module
+    assert used.apply("mine:same", {}, stages[0].module) is stages[0].module
     two = rxe.parse(
         SMALL + SMALL.partition("class Module:\n")[2].replace("main", "other").replace("R.nn.relu(y)", "y")
     )
@@ -273,6 +275,15 @@ def test_behind_a_live_pass_requirements_are_those_of_the_program(used: LivePass
     names = {item.name for item in session.properties[2]}
     assert {"NO_HIGH_LEVEL_OPS", "NO_DATAFLOW"} <= names
     assert "NO_HIGH_LEVEL_OPS" not in {item.name for item in session.properties[0]}
+
+
+def test_what_an_earlier_pass_removed_may_be_back_behind_a_live_pass(used: LivePasses) -> None:
+    start = "LegalizeOps,AnnotateTIROpPattern,ToNonDataflow"
+    for between, count in (("", 1), ("tvm:ConvertToDataflow,", 0)):
+        session = Session(rxe.parse(SMALL), f"{start},{between}FuseOps")
+        assert len(session.notes) == count, session.notes
+    session.run_all()
+    assert "fused_matmul_relu" in session.stages[-1].module.functions
 
 
 def test_the_module_stays_with_tvm_where_it_does_not_read_its_text(used: LivePasses) -> None:
@@ -514,8 +525,7 @@ def test_workers_have_a_child_each(used: LivePasses, tmp_path: Path) -> None:
         "bisect", "small.py", "-p", "tvm:LegalizeOps,mine:wrong,tvm:DeadCodeElimination", "--workers", "1"
     )
     assert status == 1, (out, err)
-    assert "leave out" in out
-    assert "mine:wrong" in out
+    assert "passes to leave out: mine:wrong (2) (the smallest set)" in out
 
 
 def test_a_wrong_pass_of_the_user_is_reduced(used: LivePasses, tmp_path: Path) -> None:

@@ -248,7 +248,10 @@ UNKNOWN, CHANGES, SAME, REFUSES, LIVE = "·", "●", "○", "✗", ">"
 
 @dataclass(slots=True)
 class Choices:
-    """All passes with their verdicts so far. `text` narrows the list; `only_changing` hides passes that would change nothing, and those of TVM, which are not tried."""
+    """All passes with their verdicts so far. `text` narrows the list; `only_changing` hides passes that would change nothing.
+
+    Those of TVM are not tried, and hidden with them.
+    """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     text: str = ""
