@@ -174,10 +174,10 @@ def _are_arrays(value: Mapping[str, Any]) -> bool:
 
 def _archive(arrays: Mapping[str, Array]) -> bytes:
     """An archive of numpy."""
-    file = io.BytesIO()
+    held = io.BytesIO()
     named: dict[str, Any] = dict(arrays)
-    np.savez(file, **named)
-    return file.getvalue()
+    np.savez(held, **named)
+    return held.getvalue()
 
 
 def _bytes(array: Array) -> Array:

@@ -472,6 +472,18 @@ def test_commands_take_live_passes(used: LivePasses, tmp_path: Path) -> None:
         assert out
 
 
+def test_arrays_of_a_file_go_to_an_option(used: LivePasses, tmp_path: Path) -> None:
+    (tmp_path / "small.py").write_text(SMALL)
+    array = np.arange(32, dtype="float32").reshape(4, 8)
+    np.savez(tmp_path / "weights.npz", w=array)
+    status, out, err = shell("opt", "small.py", "-p", "tvm:BindParams{func_name='main',params='weights.npz'}")
+    assert status == 0, err
+    module = rxe.parse(out)
+    assert [param.name for param in module["main"].params] == ["x"]
+    (found,) = constants(module)
+    assert np.array_equal(found, array)
+
+
 def test_two_pipelines_are_compared(used: LivePasses, tmp_path: Path) -> None:
     (tmp_path / "small.py").write_text(SMALL)
     status, out, _ = shell("compare", "small.py", "-p", "LegalizeOps", "--with", "tvm:LegalizeOps")
