@@ -111,12 +111,22 @@ def live() -> Iterator[LivePasses]:
     found.close()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The current folder of the child, since that does not change."""
+    return tmp_path_factory.mktemp("user")
+
+
 @pytest.fixture
-def used(live: LivePasses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LivePasses]:
+def tmp_path(folder: Path) -> Path:
+    return folder
+
+
+@pytest.fixture
+def used(live: LivePasses, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LivePasses]:
     """Live passes may run here, and a module of the user lies in the current folder."""
-    (tmp_path / "mine.py").write_text(OWN)
-    monkeypatch.chdir(tmp_path)
-    live.child.close()  # another folder is the current one
+    (folder / "mine.py").write_text(OWN)
+    monkeypatch.chdir(folder)
     bridge.use_bridge(lambda: live)
     yield live
     bridge.use_bridge(bridge.NoBridge)
