@@ -24,6 +24,7 @@ _HOMES = {
     "structural_hash": "core.program.equal",
     "apply_pass": "core.passes.pipeline",
     "run_pipeline": "core.passes.pipeline",
+    "use_python": "viz.live_passes",
     "run": "core.exec.one_run",
     "debug": "core.exec.debugger",
     "graph": "viz.ir_graph",

@@ -22,11 +22,13 @@ from relax_explorer.ui.run_commands import (
     MAX_INPUT,
     OUTPUT,
     PACKED,
-    PASSES,
+    PASS_SECONDS,
+    PIPELINE,
     PROFILE,
     PROFILE_OR_AUTO,
     PROGRAM,
     PROGRAM_OR_NONE,
+    PYTHON,
     RECORD,
     REDUCE,
     REDUCE_MOTION,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 
 EXPLORER = (
     PROGRAM_OR_NONE,
-    PASSES,
+    *PIPELINE,
     PROFILE_OR_AUTO,
     FUNCTION,
     RUN_INPUT,
@@ -118,7 +120,7 @@ SERVE = Command(
     Handler("exploring", "serve"),
     (
         PROGRAM_OR_NONE,
-        PASSES,
+        *PIPELINE,
         PROFILE_OR_AUTO,
         THEME,
         REDUCE_MOTION,
@@ -134,7 +136,7 @@ SHOW = Command(
     "show",
     "Print a module, or one stage of it after passes.",
     Handler("programs", "show"),
-    (INPUT, PASSES, STAGE, FUNCTION, DIALECT, STRICT, JSON),
+    (INPUT, *PIPELINE, STAGE, FUNCTION, DIALECT, STRICT, JSON),
     (
         "relax-explorer show model.py",
         "relax-explorer show model.py -p default --stage LegalizeOps --func main",
@@ -188,7 +190,7 @@ OPT = Command(
     Handler("programs", "opt"),
     (
         INPUT,
-        PASSES,
+        *PIPELINE,
         OUTPUT,
         DIALECT,
         STRICT,
@@ -220,7 +222,7 @@ DIFF = Command(
     (
         source("a", "a TVMScript file", "A"),
         Argument("b", "another one", "source", required=False, metavar="[B]"),
-        PASSES,
+        *PIPELINE,
         Argument(
             "--between",
             "two stages of A, as 0..1 (default: before and after all passes), or 17..executable",
@@ -236,7 +238,7 @@ WHO = Command(
     "who",
     "Show the history of one variable across the stages.",
     Handler("programs", "who"),
-    (INPUT, Argument("var", "the variable, or @KERNEL", metavar="VAR"), PASSES, FUNCTION, JSON),
+    (INPUT, Argument("var", "the variable, or @KERNEL", metavar="VAR"), *PIPELINE, FUNCTION, JSON),
     ("relax-explorer who model.py lv7 -p default",),
 )
 
@@ -247,7 +249,7 @@ FIND = Command(
     (
         PROGRAM,
         Argument("pattern", "the pattern, such as matmul(_, permute_dims(w))", metavar="PATTERN"),
-        PASSES,
+        *PIPELINE,
         STAGE,
         FUNCTION,
         JSON,
@@ -265,7 +267,7 @@ GRAPH = Command(
     (
         INPUT,
         FUNCTION,
-        PASSES,
+        *PIPELINE,
         STAGE,
         OUTPUT,
         choice(
@@ -325,7 +327,7 @@ REPORT = Command(
     Handler("graphing", "report"),
     (
         source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
-        PASSES,
+        *PIPELINE,
         FUNCTION,
         RUN_INPUT,
         SHAPE,
@@ -348,12 +350,20 @@ PASS_LIST = Command(
     "List the passes and pipelines, or tell all about one pass.",
     Handler("reference", "list_passes"),
     (
-        Argument("subject", "tell all about this pass", "subject", required=False, metavar="[PASS]"),
+        Argument(
+            "subject",
+            "tell all about this pass; `tvm:` lists those of TVM",
+            "subject",
+            required=False,
+            metavar="[PASS]",
+        ),
         source("--changing", "list only passes that would change this file", "INPUT"),
         Argument(
             "--explain", "tell what the order of these passes lacks, without a program", metavar="A,B,C"
         ),
         flag("--missing", "list the passes of TVM that are missing, with reasons"),
+        PYTHON,
+        PASS_SECONDS,
         JSON,
     ),
     (
@@ -395,6 +405,14 @@ EXPLAIN = Command(
     ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
 )
 
+DOCTOR = Command(
+    "doctor",
+    "Look at what this program needs: Python, compilers, Graphviz, cache, terminal, TVM, importers. Exits with 1 if a part is broken.",
+    Handler("doctor", "doctor"),
+    (PYTHON, JSON),
+    ("relax-explorer doctor", "relax-explorer doctor --python venv/bin/python --format json"),
+)
+
 COMPLETION = Command(
     "completion",
     "Print the script that completes commands, options, passes, operators and stages in a shell.",
@@ -431,6 +449,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     RELATIONS,
     OPS,
     EXPLAIN,
+    DOCTOR,
     COMPLETION,
 )
 

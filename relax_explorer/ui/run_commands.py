@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # what runs a command.
 
 
-_OTHER_NAMES = {"output": "output_", "break": "break_"}
+_OTHER_NAMES = {"output": "output_", "break": "break_", "with": "with_"}
 """Names of options that are keywords of Python or modules of the handlers, with the parameters that take them."""
 
 
@@ -81,11 +81,19 @@ INPUTS = Argument(
 )
 PASSES = Argument(
     "--passes",
-    "a pipeline: names with options, `A,B{x=1}`, or a named one",
+    "a pipeline: names with options, `A,B{x=1}`, or a named one; `tvm:A` is a pass or pipeline of TVM, `my_module:my_pass` one of your own",
     "passes",
     short="-p",
     metavar="A,B",
 )
+PYTHON = Argument(
+    "--python",
+    "the Python that has TVM, and runs `tvm:A` and `my_module:my_pass`: its path, its name, or the folder of its environment (default: this one)",
+    "interpreter",
+    metavar="PYTHON",
+)
+PASS_SECONDS = Argument("--pass-seconds", "time limit of such a pass (0: none)", "float", 120.0, metavar="N")
+PIPELINE = (PASSES, PYTHON, PASS_SECONDS)
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", "stage", metavar="N|NAME")
 RUN_STAGE = Argument(
     "--stage",
@@ -144,7 +152,7 @@ CALLS = source(
     "FILE",
 )
 # A call of a function: the program, the function, and its arguments.
-CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
+CALL = (PROGRAM, FUNCTION, *PIPELINE, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 SCRIPT = source("--script", "read the commands from this file, or - for standard input", "FILE")
 SAMPLING = (
     RUN_INPUT,
@@ -311,7 +319,13 @@ COMPARE = Command(
     (
         source("a", "a program: FILE, FILE@STAGE, or a folder of numbered stages", "A"),
         Argument("b", "another one (default: A after the passes)", "source", required=False, metavar="[B]"),
-        PASSES,
+        *PIPELINE,
+        Argument(
+            "--with",
+            "another pipeline for A: compare what both give, as programs and as values",
+            "passes",
+            metavar="A,B",
+        ),
         FUNCTION,
         source("--ref", "compare A with recorded values: out0, out1, … and values by variable", "FILE.npz"),
         *SAMPLING,
@@ -327,6 +341,7 @@ COMPARE = Command(
     ),
     (
         "relax-explorer compare model.py -p LegalizeOps",
+        "relax-explorer compare model.py -p LegalizeOps --with tvm:LegalizeOps",
         "relax-explorer compare before.py after.py --shape n=3",
         "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
         "relax-explorer compare before.py after.py --step",
@@ -347,7 +362,7 @@ BISECT = Command(
             required=False,
             metavar="[-- CMD...]",
         ),
-        PASSES,
+        *PIPELINE,
         FUNCTION,
         choice("--test", "what must hold after each pass", "same-output", "no-nan", "well-formed"),
         source("--ref", "the right results out0, out1, … (default: those of the input)", "FILE.npz"),
@@ -377,7 +392,7 @@ REDUCE = Command(
             required=False,
             metavar="[-- CMD...]",
         ),
-        PASSES,
+        *PIPELINE,
         FUNCTION,
         choice("--test", "what fails after a pass", "same-output", "no-nan", "well-formed"),
         target("write the program to this file (default: the name of the input, with .reduced.py)", "FILE"),
@@ -400,7 +415,7 @@ EXPORT = Command(
     Handler("exporting", "export"),
     (
         PROGRAM,
-        PASSES,
+        *PIPELINE,
         FUNCTION,
         choice(
             "--to",
@@ -427,7 +442,7 @@ VALIDATE = Command(
     Handler("comparing", "validate"),
     (
         source("input", "a TVMScript file, or a folder of numbered stages", "INPUT"),
-        PASSES,
+        *PIPELINE,
         FUNCTION,
         *SAMPLING,
         CALLS,
@@ -480,7 +495,7 @@ SHAPES = Command(
     (
         PROGRAM,
         FUNCTION,
-        PASSES,
+        *PIPELINE,
         STAGE,
         flag("--proved", "also show the checks that are proved, with the facts that prove them"),
         Argument(

@@ -146,6 +146,14 @@ class Child:
         assert self.process.stdout is not None
         self.input: IO[bytes] = self.process.stdin
         self.output: IO[bytes] = self.process.stdout
+        self.errors: IO[bytes] | None = self.process.stderr  # with `PIPED` errors
+
+    def status(self, seconds: float) -> int | None:
+        """The exit status (negative: the signal that ended it) of a child that ends within some seconds; None of one that goes on."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
 
     def kill(self) -> None:
         """End the child and its children; pipes stay open for those who read them."""
@@ -168,13 +176,20 @@ class Child:
             os.close(ours)
 
 
-def conversation(command: Sequence[str], limits: Limits, are_errors_shown: bool = False) -> Child:
-    """A Python child that answers questions on its standard streams. Raises OSError when it can't be started."""
-    return Child(command, limits, _errors(are_errors_shown), is_python=True)
+PIPED = subprocess.PIPE
 
 
-def _errors(are_shown: bool) -> int:
-    return sys.__stderr__.fileno() if are_shown and sys.__stderr__ is not None else subprocess.DEVNULL
+def conversation(command: Sequence[str], limits: Limits, errors: int = subprocess.DEVNULL) -> Child:
+    """A Python child that answers questions on its standard streams; `errors` is where its errors go, as in `subprocess`.
+
+    Raises OSError when it can't be started.
+    """
+    return Child(command, limits, errors, is_python=True)
+
+
+def own_errors() -> int:
+    """The standard error of this process, if it has one."""
+    return subprocess.DEVNULL if sys.__stderr__ is None else sys.__stderr__.fileno()
 
 
 async def conversation_of_loop(

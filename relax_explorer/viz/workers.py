@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import IO, Any
 
-from relax_explorer.viz.child import Child, Limits, conversation, own_python
+from relax_explorer.viz.child import Child, Limits, conversation, own_errors, own_python
 
 _START = "from relax_explorer.viz.workers import work; work()"
 _SIZE = 8  # bytes of the length before a message
@@ -76,7 +76,7 @@ class Workers(Executor):
         self._drop(child)
 
     def _started(self) -> Child:
-        child = conversation(own_python(_START), Limits(), are_errors_shown=True)
+        child = conversation(own_python(_START), Limits(), own_errors())
         with self._lock:
             self._children.append(child)
         is_done, result = _asked(child, self._first)

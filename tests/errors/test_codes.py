@@ -12,6 +12,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.codes import (
     CODES,
+    foreign,
     internal,
     operators,
     passes,
@@ -32,7 +33,7 @@ WITH_EXAMPLE = sorted(code.id for code in CODES.values() if code.example)
 
 
 def test_no_number_is_given_twice() -> None:
-    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, relations, internal)
+    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, relations, foreign, internal)
     given = [value.id for room in rooms for value in vars(room).values() if isinstance(value, Code)]
     assert len(given) == len(set(given))
 
@@ -43,7 +44,7 @@ def test_every_code_is_reported_somewhere() -> None:
         path.read_text(encoding="utf-8") for path in package.rglob("*.py") if path.parent.name != "codes"
     ]
     words = set(re.findall(r"\w+", "\n".join(texts)))
-    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, relations, internal)
+    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, relations, foreign, internal)
     names = {name for room in rooms for name, value in vars(room).items() if isinstance(value, Code)}
     assert names - words == set()
 

@@ -607,6 +607,22 @@ CALLS = tuple(
 2 export {missing}
 2 export {kernel_only}
 0 export {sized} --format json
+0 doctor
+0 doctor --format json
+1 doctor --python {missing}
+2 doctor nobody
+3 opt {plain} -p tvm:zero --python {missing}
+3 opt {plain} -p nobody:run --python {missing}
+2 opt {plain} -p a:b:c
+2 opt {plain} -p tvm:
+2 opt {plain} -p tvm:zero --pass-seconds -1
+2 opt {plain} -p tvm:zero --pass-seconds nan
+3 passes tvm: --python {missing}
+3 passes tvm:FuseOps --python {missing}
+0 compare {plain} -p zero --with LegalizeOps
+2 compare {plain} --with nobody
+2 compare {plain} {plain} --with zero
+2 compare {plain} --with zero --ref {missing}
 2 reduce {plain}
 3 reduce {plain} -p LegalizeOps
 3 reduce {plain} --test well-formed

@@ -156,7 +156,7 @@ async def test_the_editor_tells_which_passes_would_change_the_program_where_the_
         assert "behind 1 · ● would change" in shown
         assert "○ FoldConstant" in shown
         await press(pilot, app, "tab", "slash", *"vmsh", "enter")
-        assert [row.text for row in editor.view.rows] == ["✗ VMShapeLower"]
+        assert [row.text for row in editor.view.rows] == ["✗ VMShapeLower", "> tvm:VMShapeLower"]
         assert "behind 1 · /vmsh" in screen_text(app)
         assert "✗ VMShapeLower can't run here: it needs PURITY_ERASED" in screen_text(app)
         assert (

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, TypedDict, TypeVar, Unpack
 
 from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
@@ -204,6 +204,7 @@ class Pass:
     changes: Mapping[Kept, str] = field(default_factory=dict)
     keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     example: str = ""  # a program that it changes; `examples.md` has those of our passes
+    has_contract: ClassVar[bool] = True  # without one, what holds behind it is known when it has run
 
     def breaks(self, options: Mapping[str, Any]) -> set[Property]:
         """The properties that the pass may break if it runs with these options."""
@@ -272,7 +273,7 @@ class Pass:
             only = settled.get("func_name")
             visited = {only} if only else {*module.functions}
             new = _rebuilt(new, site, visited, self.keeps_promises)
-        return _with_phase(new, module), site
+        return with_phase(new, module), site
 
     def _changes(self, options: Mapping[str, Any], as_tvm: bool) -> frozenset[Kept]:
         """What the pass may change with these options. TVM's results lose checks, and what functions promise."""
@@ -344,7 +345,7 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
     return new
 
 
-def _with_phase(module: IRModule, before: IRModule) -> IRModule:
+def with_phase(module: IRModule, before: IRModule) -> IRModule:
     """The module with the phase that it reached, if it claims one."""
     if module is before or ATTRIBUTE not in module.attrs:
         return module

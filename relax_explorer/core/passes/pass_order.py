@@ -51,8 +51,8 @@ class Placed(Protocol):
     def of(self) -> Pass:
         """The pass."""
 
-    def breaks(self) -> set[Property]:
-        """The properties that the pass may break with its options."""
+    def result(self, held: Collection[Property]) -> set[Property]:
+        """The properties behind the step, if `held` are those before it."""
 
 
 def required_passes(of: Pass) -> tuple[tuple[str, ...], ...]:
@@ -85,6 +85,9 @@ def unmet(
         known = registry.table().get(name)
         gone.update(dict.fromkeys(known.establishes if known is not None else (), name))
     for number, step in enumerate(pipeline):
+        if not step.of.has_contract:
+            held, gone = step.result(held), {}
+            continue
         removed = next((item for item in step.of.reads if item.gone_with in gone), None)
         if removed is not None and removed.gone_with is not None and step.of.name not in done:
             warnings.append((number, late(step.of, removed, gone[removed.gone_with])))
@@ -93,8 +96,7 @@ def unmet(
                 text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
                 warnings.append((number, Diagnostic(codes.UNMET_REQUIREMENT, text, help=_hint(needed, done))))
         new = {*step.of.establishes} - held
-        held -= step.breaks()
-        held |= set(step.of.establishes)
+        held = step.result(held)
         gone = {**dict.fromkeys(new, step.of.name), **gone}
         gone = {q: name for q, name in gone.items() if q in held}
         done.append(step.of.name)

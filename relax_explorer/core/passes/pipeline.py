@@ -21,6 +21,8 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
+from relax_explorer.core.passes import live
+from relax_explorer.core.passes.bridge import bridge
 from relax_explorer.core.passes.contract import Kept, Pass, PassSite, bad_option
 from relax_explorer.core.passes.kept import Loss, losses, resigned, vaguer
 from relax_explorer.core.passes.kept_memory import overwritten
@@ -32,8 +34,8 @@ from relax_explorer.core.phases.module_properties import (
     PROPERTIES,
     REGISTERED,
     Property,
-    holding,
 )
+from relax_explorer.core.phases.module_properties import holding as properties_of
 from relax_explorer.core.phases.phases import phase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.program.new_bindings import NewBindings
@@ -65,6 +67,12 @@ class Step:
     def breaks(self) -> set[Property]:
         """The properties that the step may break."""
         return self.of.breaks(self.options)
+
+    def result(self, held: Collection[Property]) -> set[Property]:
+        """The properties behind the step, as its contract promises, if `held` are those before it. Without a contract, any may hold."""
+        if not self.of.has_contract:
+            return {*PROPERTIES}
+        return {*held} - self.breaks() | {*self.of.establishes}
 
     def _text(self, write: Callable[[object], str]) -> str:
         text = ",".join(f"{key}={write(value)}" for key, value in self.options.items())
@@ -141,6 +149,8 @@ class Outcome:
         """The properties that hold after the step if `held` are those before it."""
         if self.failure is not None:
             return set(held)
+        if not self.step.of.has_contract:
+            return properties_of(self.module) if self.changed else set(held)
         after = {*held, *self.step.of.establishes}
         after -= {*self.step.breaks(), *self.waived, *self.broken}
         return (
@@ -176,8 +186,10 @@ def steps(pipeline: str | Iterable[str | Step], profile: str = "spec") -> list[S
     for entry in items:
         if isinstance(entry, Step):
             result.append(entry)
-        elif entry.partition("{")[0].strip() in registry.PIPELINES:
+        elif (name := entry.partition("{")[0].strip()) in registry.PIPELINES:
             result.extend(_named(entry))
+        elif live.is_live(name):
+            result.extend(_live(entry))
         else:
             result.append(_step(entry))
     return result if profile == "spec" else [step.in_profile(profile) for step in result]
@@ -193,6 +205,15 @@ def _named(text: str) -> list[Step]:
         text = f"the pipeline {name} has no option {unknown[0]!r}"
         raise bad_option(text, "it takes profile; others are those of its passes")
     return steps(registry.PIPELINES[name], str(options.get("profile", "spec")))
+
+
+def _live(text: str) -> list[Step]:
+    """The steps of a live pass: itself, or those inside of a pipeline of TVM."""
+    name, brace, written = text.partition("{")
+    of = live.live_pass(name.strip())
+    options = _options(written.strip().removesuffix("}"), of.name) if brace else {}
+    inner = live.stages(of.name, options)
+    return [Step(live.live_pass(stage), options) for stage in inner] or [Step(of, options)]
 
 
 _PIECE = re.compile(r"""[^,{}()\[\]"';\s]+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\s+|.""", re.DOTALL)
@@ -220,6 +241,8 @@ def _split(text: str, separators: str = ",") -> list[str]:
 
 def _step(text: str) -> Step:
     name, brace, options = text.partition("{")
+    if live.is_live(name):
+        return _live(text)[0]
     try:
         of = registry.get(name.strip())
     except KeyError as error:
@@ -298,7 +321,10 @@ def run_step(
         found = [*wrong.values(), *_damage(step, module, new, site)]
         problems += found if refused is None else map(_expected, found)
     changed = new is not module
-    new = with_record(new, step.of.name)
+    told = with_record(new, step.of.name)
+    if told is not new and not step.of.has_contract:
+        bridge().keep(new, told)
+    new = told
     waived = frozenset(site.waived)
     return Outcome(
         step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
@@ -449,7 +475,8 @@ def _one_step(text: str, options: dict[str, Any]) -> Step:
     """The step of one pass, with options in its text and others beside it."""
     parts = _split(text)
     name = text.partition("{")[0].strip()
-    if len(parts) > 1 or name in registry.PIPELINES:
+    inner = _live(parts[0]) if len(parts) == 1 and live.is_live(name) else []
+    if len(parts) > 1 or len(inner) > 1 or name in registry.PIPELINES:
         problem = f"{text[:80]!r} is {'a pipeline' if len(parts) < 2 else 'more than one pass'}"
         raise Failure(Diagnostic(codes.UNKNOWN_PASS, problem, help="run_pipeline runs several passes"))
     step = _step(parts[0] if parts else text)
@@ -482,7 +509,7 @@ def _result(
 ) -> IRModule:
     """The module after a pipeline. With `keep`, the properties of the input module must still hold."""
     module = _ready(module)
-    for outcome in run(module, pipeline, holding(module) if keep else (), verify, phase_check):
+    for outcome in run(module, pipeline, properties_of(module) if keep else (), verify, phase_check):
         outcome.raise_errors()
         module = outcome.module
     return module

@@ -46,15 +46,25 @@ def replace_module(
     if not text.strip():
         return module
     result = checked(read_edited(text, module))
+    new = taken_over(result.module, module, at)
+    if new is not module:
+        at.report.extend(result.problems)
+    return new
+
+
+def taken_over(result: IRModule, module: IRModule, at: PassSite) -> IRModule:
+    """A module that was read, in normal form, in the place of another one. Functions that are the same stay the same objects.
+
+    The same module if all are. Bindings with the name of an earlier one are recorded as its successors.
+    """
     kept = {
-        name: module[name] if name in module and _is_same(module, result.module, name) else fn
-        for name, fn in result.module.functions.items()
+        name: module[name] if name in module and _is_same(module, result, name) else fn
+        for name, fn in result.functions.items()
     }
-    is_same = list(kept) == list(module.functions) and result.module.attrs is module.attrs
+    is_same = list(kept) == list(module.functions) and result.attrs is module.attrs
     if is_same and all(kept[name] is module[name] for name in kept):
         return module
-    at.report.extend(result.problems)
-    new, _ = normalize_with(result.module.having(kept), after=module)
+    new, _ = normalize_with(result.having(kept), after=module)
     at.waived.update(q for q in PROPERTIES if not q.holds(new))
     for name, fn in new.relax_functions.items():
         old = module.relax_functions.get(name)

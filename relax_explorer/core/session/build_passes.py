@@ -74,7 +74,8 @@ def _option_text(step: Step, opened: Callable[[str], str]) -> dict[str, object]:
 
 
 def _option_arrays(step: Step, opened: Callable[[str], str]) -> dict[str, object]:
-    by_name = [option.name for option in step.of.options if isinstance(option.default, dict)]
+    known = [option.name for option in step.of.options if isinstance(option.default, dict)]
+    by_name = known if step.of.has_contract else list(step.options)  # of a live pass, no option is known here
     given = {name: step.options.get(name) for name in by_name}
     paths = {name: path for name, path in given.items() if isinstance(path, str) and path.endswith(".npz")}
     if not paths:

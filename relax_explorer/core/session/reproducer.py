@@ -45,10 +45,12 @@ class Reproducer:
         imports, body = _parts(self.module.script())
         texts = [*arguments, *results]
         more = [line for line, word in _MORE.items() if any(word in text for text in texts)]
+        is_live = any(not step.of.has_contract for step in self.passes)
         return _FILE.format(
             name=self.name.replace("\\", "/").replace('"""', ""),
             version=relax_explorer.__version__,
-            more="".join([f"{line}\n" for line in more]),
+            more="".join([f"{line}\n" for line in ["import importlib"] * is_live + more]),
+            made=_LIVE if is_live else _PLAIN,
             imports="".join([f"{line}\n" for line in imports if line not in _IMPORTS]),
             body=body,
             entry=self.entry,
@@ -64,7 +66,63 @@ def _options(step: Step) -> dict[str, Any]:
 
 _MORE = {"import base64": "base64.", "import ml_dtypes": "ml_dtypes."}
 _IMPORTS = ("from tvm.script import ir as I", "from tvm.script import relax as R")
+_PLAIN = '''def made(name, options):
+    """A pass of TVM."""
+    home = relax.transform if hasattr(relax.transform, name) else relax.backend
+    return getattr(home, name)(**options)
+'''
+_LIVE = '''def made(name, options):
+    """A pass of TVM (tvm:NAME), one inside of a pipeline (tvm:PIPELINE/NAME), or one of a module of Python (MODULE:NAME)."""
+    place, _, path = name.rpartition(":")
+    if place != "tvm":
+        return own(importlib.import_module(place.removeprefix("./").removesuffix(".py").replace("/", ".")), path, options)
+    pipeline, _, stage = path.partition("/")
+    for home in (relax.transform, relax.backend):
+        if hasattr(home, path):
+            return getattr(home, path)(**options)
+    if pipeline == "default_cpu":
+        found = relax.get_default_pipeline(tvm.target.Target("llvm"))
+    else:
+        found = relax.get_pipeline(pipeline, **options)
+    return inner(found, stage) if stage else found
+
+
+def own(module, path, options):
+    """A pass of a module: a pass, a function of a module of TVM, or what makes one of these."""
+    for part in path.split("."):
+        module = getattr(module, part)
+    if isinstance(module, tvm.transform.Pass):
+        return module
+    if isinstance(module, type) or not module.__code__.co_argcount > len(module.__defaults__ or ()):
+        return module(**options)
+    return lambda program: module(program, **options)
+
+
+def inner(pipeline, stage):
+    """A pass inside of a pipeline, which is watched while it runs on an empty module. NAME#2 is the second one of a name."""
+    found, old = [], tvm.transform.Pass.__call__
+
+    def call(of, module):
+        if isinstance(of, tvm.transform.Sequential):
+            for item in of.passes:
+                module = call(item, module)
+            return module
+        before = len(found)
+        module = old(of, module)
+        if len(found) == before:
+            found.append(of)
+        return module
+
+    tvm.transform.Pass.__call__ = call
+    with tvm.target.Target("llvm"):
+        pipeline(tvm.IRModule({}))
+    tvm.transform.Pass.__call__ = old
+    name, _, number = stage.partition("#")
+    return [item for item in found if item.info.name == name][int(number or 1) - 1]
+'''
 _FILE = '''"""{name}: made by relax-explorer {version}. It needs TVM and NumPy: python FILE"""
+
+from __future__ import annotations
 
 {more}import numpy as np
 import tvm
@@ -85,12 +143,13 @@ EXPECTED = {expected}  # each array of the result; None where it is too large
 
 {body}
 
+{made}
+
 def applied(module):
     """The module after the passes."""
     with tvm.target.Target("llvm"):
         for name, options in PASSES:
-            home = relax.transform if hasattr(relax.transform, name) else relax.backend
-            module = getattr(home, name)(**options)(module)
+            module = made(name, options)(module)
     return module
 
 

@@ -14,6 +14,7 @@ from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import recorded
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.facts import forget
+from relax_explorer.core.passes.live import reproduced
 from relax_explorer.core.passes.pass_order import explain, unmet
 from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.phases.module_check import checked, judged, lenient
@@ -168,7 +169,7 @@ class Plan:
         """The properties that hold behind the last step, as the contracts promise."""
         found = set(properties)
         for step in self.steps:
-            found = (found - step.breaks()) | {*step.of.establishes}
+            found = step.result(found)
         return found
 
     def lost(self, before: Plan, properties: Collection[Property]) -> list[Property]:
@@ -257,12 +258,13 @@ class Session(Shown):
         if outcome is None:
             self._forget_facts({})
             return None
+        problems = reproduced(outcome.problems, self.pipeline[: len(self.stages)], self.filename)
         snapshot = Snapshot(
             len(self.stages),
             outcome.step.label,
             outcome.module,
             outcome.changed,
-            outcome.problems,
+            problems,
             outcome.record,
             outcome.seconds,
         )

@@ -7,7 +7,11 @@ shape i64[ndim], byte count i64, data; little endian.
 from __future__ import annotations
 
 import base64
+import hashlib
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,9 +28,62 @@ _FLOAT8 = {
 }  # fmt: skip
 
 
+# -- beside ----------------------------------------------------------------------------------------------------------
+# Large arrays that go beside a text: it has `rxe:DIGEST:HEAD` in their place, where HEAD is the beginning of the DLTensor.
+
+
+LARGE = 1 << 10  # bytes
+_MARK = "rxe:"
+
+
+class Beside(dict[str, Array]):
+    """Arrays by the digest of their tensor. A text that is written with them adds its large ones, one that is read takes them."""
+
+    def reference(self, array: Array, head: bytes, data: bytes) -> str:
+        """What stands in the text for an array."""
+        digest = hashlib.blake2b(head, digest_size=20)
+        digest.update(data)
+        name = digest.hexdigest()
+        self[name] = array
+        return f"{_MARK}{name}:{base64.b64encode(head).decode()}"
+
+    def array(self, reference: str) -> Array:
+        """The array of a reference, the same one each time. Raises ValueError if it is not here."""
+        name = reference.split(":")[1]
+        if name not in self:
+            raise ValueError("an array beside the text is missing")
+        return self[name]
+
+    def add(self, name: str, head: str, data: Array) -> None:
+        """Add an array as bytes, with the head of its reference."""
+        self[name] = _tensor(base64.b64decode(head) + data.tobytes())
+
+
+_BESIDE: ContextVar[Beside | None] = ContextVar("beside", default=None)
+
+
+@contextmanager
+def beside(arrays: Beside) -> Iterator[None]:
+    """Write and read texts whose large arrays stand beside them."""
+    token = _BESIDE.set(arrays)
+    try:
+        yield
+    finally:
+        _BESIDE.reset(token)
+
+
+# -- tensors ---------------------------------------------------------------------------------------------------------
+
+
 def tensor_from_text(text: str) -> Array:
     """The read-only array in a base64 DLTensor. Raises ValueError or struct.error for damaged text."""
-    raw = base64.b64decode(text, validate=True)
+    arrays = _BESIDE.get()
+    if arrays is not None and text.startswith(_MARK):
+        return arrays.array(text)
+    return _tensor(base64.b64decode(text, validate=True))
+
+
+def _tensor(raw: bytes) -> Array:
     magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
     if magic != MAGIC:
         raise ValueError("not a tensor")
@@ -62,4 +119,7 @@ def tensor_text(array: Array, old: bool = False) -> str:
     data = np.ascontiguousarray(array).tobytes()
     head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
     sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
+    arrays = _BESIDE.get()
+    if arrays is not None and len(data) >= LARGE:
+        return arrays.reference(array, head + sizes, data)
     return base64.b64encode(head + sizes + data).decode("ascii")

@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.passes.pipeline import Step
@@ -35,9 +34,9 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import Row
 from relax_explorer.core.session.validate import validate as validate_stages
-from relax_explorer.ui import directories, process
+from relax_explorer.ui import directories, live_settings, process
 from relax_explorer.ui.cli import output, run
-from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
+from relax_explorer.ui.cli.comparison_output import bisected, compared, program_difference, validated
 from relax_explorer.ui.cli.compiled_run import compare_compiled, recording_with_values
 from relax_explorer.ui.cli.debug import commands_of
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
@@ -52,10 +51,12 @@ _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
 
 
-def _begin(packed: tuple[str, ...]) -> None:
+def _begin(packed: tuple[str, ...], chosen: live_settings.Live | None) -> None:
     """What each worker does first."""
     process.own()
     register_files(packed)
+    if chosen is not None:
+        live_settings.allow(chosen)
 
 
 class WorkerDied(click.ClickException):
@@ -121,7 +122,7 @@ def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error]
     found = output.of_passes(session)
-    if errors or any(item.code is pass_codes.BAD_OPTION for item in found):
+    if errors or output.is_misnamed(found):
         raise Failure(*errors, *found)
     output.report(found)
     return built(session)
@@ -197,7 +198,7 @@ class Sampling:
             if not 1 <= self.workers <= _MOST_WORKERS:
                 raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
             try:
-                with Workers(self.workers, _begin, self.packed) as pool:
+                with Workers(self.workers, _begin, self.packed, live_settings.settings()) as pool:
                     yield pool
             except BrokenExecutor as problem:
                 raise WorkerDied(str(problem)) from None
@@ -235,9 +236,12 @@ _RESULT = re.compile(r"out[0-9]{1,9}")
 
 
 def compare(
-    a: str, b: str | None, passes: str | None, ref: str | None, all: bool, step: bool, script: str | None, **options: Any
+    a: str, b: str | None, passes: str | None, with_: str | None, ref: str | None, all: bool, step: bool, script: str | None,
+    **options: Any,
 ) -> Result | int:  # fmt: skip
-    """Compare two programs, or one with recorded values."""
+    """Compare two programs, one with recorded values, or what two pipelines make of one."""
+    if with_ is not None and (b is not None or ref is not None):
+        raise click.UsageError("--with compares two pipelines on A alone: without B and --ref")
     sampling = Sampling(**options)
     allowed, is_spread = sampling.tolerance(), (sampling.workers, sampling.scheduler) != (None, None)
     if script is not None and not step:
@@ -246,12 +250,14 @@ def compare(
         if all or ref is not None or sampling.samples is not None or is_spread:
             raise click.UsageError(_ONE_SAMPLE)
         register_files(sampling.packed)
-        return _stepped(a, b, passes, replace(sampling, samples=1), allowed, script)
-    recording = recording_with_values(a) if b is None and passes is None and ref is None else None
+        return _stepped(_pair(a, b, passes, with_), (a, b), replace(sampling, samples=1), allowed, script)
+    recording = recording_with_values(a) if (b, passes, with_, ref) == (None,) * 4 else None
     if recording is not None:
         return compared(compare_compiled(recording, a, sampling.func, allowed), all)
     if ref is None:
-        return compared(_compared(a, b, passes, sampling, allowed, all), all)
+        pair = _pair(a, b, passes, with_)
+        programs = None if with_ is None else program_difference(pair.a.module, pair.b.module)
+        return compared(_compared(pair, sampling, allowed, all), all, programs)
     if b is not None or is_spread:
         raise click.UsageError("--ref compares A alone, in this process")
     register_files(sampling.packed)
@@ -286,8 +292,12 @@ class _Pair:
     earlier: tuple[Stage, ...] = ()
 
 
-def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
-    """Two stages of one build, or of two."""
+def _pair(a: str, b: str | None, passes: str | None, with_: str | None = None) -> _Pair:
+    """Two stages of one build, or of two, or the last ones of two pipelines on a program."""
+    if with_ is not None:
+        left, right = (build_and_stage(a, text)[0] for text in (passes or "", with_))
+        ends = (left.stages[-1], right.stages[-1])
+        return _Pair(*ends, (f"{a} -p {passes}" if passes else a, f"{a} -p {with_}"), (), left.stages)
     path, its_name = address(a)[0], None
     is_one = b is None or (address(b)[0] == path and path != "-")
     left, name = build_and_stage(a, passes if is_one or address(a)[1] is not None else None)
@@ -307,25 +317,21 @@ def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
 
 
 def _stepped(
-    a: str, b: str | None, passes: str | None, sampling: Sampling, allowed: Tolerance, script: str | None
+    pair: _Pair, paths: tuple[str | None, ...], sampling: Sampling, allowed: Tolerance, script: str | None
 ) -> int:
     """Walk through the runs of two stages."""
     from relax_explorer.core.session.lockstep import lockstep
     from relax_explorer.ui.cli.debug import walk
 
-    commands = commands_of(script, (a, b, sampling.calls))
-    pair = _pair(a, b, passes)
+    commands = commands_of(script, (*paths, sampling.calls))
     function, found = sampling.of(pair.a, pair.earlier)
     trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
     return walk(runs, pair.names, commands, script or "-")
 
 
-def _compared(
-    a: str, b: str | None, passes: str | None, sampling: Sampling, allowed: Tolerance, everything: bool
-) -> Comparison:
+def _compared(pair: _Pair, sampling: Sampling, allowed: Tolerance, everything: bool) -> Comparison:
     """Compare two stages of one build, or of two."""
-    pair = _pair(a, b, passes)
     function, chosen = sampling.of(pair.a, pair.earlier)
     cache = directories.kernel_cache()
 

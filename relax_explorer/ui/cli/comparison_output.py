@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.program.equal import structural_equal
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.align import ModuleDiff, diff_modules
 from relax_explorer.core.session.bisect import Attempt, Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
@@ -24,7 +29,8 @@ from relax_explorer.viz.pair_table import (
     pair_state,
     verdict_word,
 )
-from relax_explorer.viz.visible import fit, visible
+from relax_explorer.viz.table_diff import lines, stat_line
+from relax_explorer.viz.visible import counted, fit, visible
 
 _WIDTH = 80
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -32,15 +38,45 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NOTHING_COMPARED = "every run stopped, so nothing was compared"
 
 
-def compared(result: Comparison, everything: bool) -> Result:
-    """A comparison, sample by sample."""
+def compared(result: Comparison, everything: bool, programs: ModuleDiff | None = None) -> Result:
+    """A comparison, sample by sample. `programs` is the difference of the two programs, if it is asked for."""
     equal = output.OK if result.ran else output.CANNOT
 
     def data() -> dict[str, Any]:
         verdicts = [{**asdict(verdict), "equal": verdict.equal} for verdict in result.verdicts]
-        return {**asdict(result), "verdicts": verdicts, "equal": result.equal}
+        same = {} if programs is None else {"programs": {"equal": programs.is_empty, "stat": programs.stat}}
+        return {**asdict(result), "verdicts": verdicts, "equal": result.equal, **same}
 
-    return Result("compare", data, _comparison(result, everything), equal if result.equal else output.FOUND)
+    head = [] if programs is None else _program_lines(programs)
+    lines = chain(head, _comparison(result, everything))
+    return Result("compare", data, lines, equal if result.equal else output.FOUND)
+
+
+# -- two programs ----------------------------------------------------------------------------------------------------
+
+_SHOWN = 12  # lines of a difference
+
+
+def program_difference(a: IRModule, b: IRModule) -> ModuleDiff:
+    """What differs between two programs in normal form; nothing if they have the same structure."""
+    left, right = normalize_with(a)[0], normalize_with(b)[0]
+    return diff_modules(left, left if structural_equal(left, right) else right)
+
+
+def _program_lines(found: ModuleDiff) -> Iterator[str]:
+    """`equal: 3 functions with the same names, structurally the same program`, or where the first difference is."""
+    if found.is_empty:
+        count = len(found.functions)
+        yield f"equal: {counted(count, 'function')} with the same names, structurally the same program"
+        return
+    yield f"the programs differ: {stat_line(found)}"
+    shown = list(lines(found))
+    yield from [f"  {line.mark} {visible(line.text, 200)}" for line in shown[:_SHOWN]]
+    if len(shown) > _SHOWN:
+        yield f"  and {counted(len(shown) - _SHOWN, 'more line')}"
+
+
+# -- runs ------------------------------------------------------------------------------------------------------------
 
 
 def _comparison(result: Comparison, everything: bool) -> Iterator[str]:

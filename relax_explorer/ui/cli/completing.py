@@ -63,6 +63,10 @@ def _passes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
         yield f"{before}{comma}{name}", ",".join(parts)
     for name, found in passes.table().items():
         yield f"{before}{comma}{name}", found.doc.splitlines()[0]
+    if incomplete[len(before) + len(comma) :].startswith("tvm"):
+        from relax_explorer.core.passes.live import offered
+
+        yield from [(f"{before}{comma}{name}", "TVM's own") for name in offered()]
 
 
 def _stages(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ import click
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.folders import address
+from relax_explorer.ui import live_settings
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.output import Exact, Result
@@ -53,7 +54,7 @@ def tui(
     app = explorer(**arguments)  # type: ignore[arg-type]  # click checked them
     if record is None and events is None:
         return run_app(app, mouse=not no_mouse)
-    app.permit.is_all = allow_writes or events is None
+    app.permit.is_all, app.permit.is_typed = allow_writes or events is None, events is None
     return _recorded(app, record, events, not no_mouse)
 
 
@@ -68,7 +69,7 @@ def _recorded(app: Explorer, record: Target | None, events: list[Event] | None, 
             app.say("the recording ends here; the keys are yours")
         except BadRecording as problem:
             app.say(str(problem))
-        app.permit.is_all = True
+        app.permit.is_all = app.permit.is_typed = True
 
     if record is not None:
         app.recorder = Recorder(record, shlex.join(["relax-explorer", *sys.argv[1:]]))
@@ -90,7 +91,7 @@ def play(
 
     found = _events(events)
     app = explorer(screen="passes", **arguments)  # type: ignore[arg-type]  # click checked them
-    app.permit.is_all = allow_writes
+    app.permit.is_all, app.permit.is_typed = allow_writes, False
     shown: list[str] = []
     problems: list[BadRecording] = []
 
@@ -168,6 +169,10 @@ def explorer(
         const,
     )
     app.permit.name(named)
+    known = live_settings.names_in(passes or "")
+    live_settings.allow(
+        live_settings.settings() or live_settings.Live(), lambda name: app.permit.is_typed or name in known
+    )
     return app
 
 
@@ -206,6 +211,9 @@ def serve(
     words = [*own_python(_START), "tui", "--profile", profile, "--theme", theme]
     words += [*["--ascii"] * streams.is_ascii(), *["--reduce-motion"] * reduce_motion]
     words += ["--passes", passes] if passes is not None else []
+    chosen = live_settings.settings() or live_settings.Live()
+    words += ["--python", chosen.python] if chosen.python else []
+    words += ["--pass-seconds", str(chosen.seconds)]
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:
         server = TokenServer(words, listener, Path(input).name if input else "Relax Explorer")

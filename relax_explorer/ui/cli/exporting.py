@@ -9,6 +9,7 @@ import numpy as np
 import relax_explorer
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value
+from relax_explorer.core.passes.pipeline import Step, run_pipeline
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import leaves_of
 from relax_explorer.core.session.inputs import call_values
@@ -31,15 +32,16 @@ def export(
 ) -> Result:  # fmt: skip
     """Write a program for others to run."""
     stage, steps = stage_and_steps(input, passes, profile)
+    module, steps = _before_live(stage.module, steps)
     entry = func or stage.entry
     values, remark = call_values(
-        function_of(stage.module, entry), inputs_given(input_, shape), most_bytes(max_input)
+        function_of(module, entry), inputs_given(input_, shape), most_bytes(max_input)
     )
     run = interruptible(
-        lambda interrupt: _run(stage.module, entry, values, interrupt),
+        lambda interrupt: _run(module, entry, values, interrupt),
     )
     made = Reproducer(
-        stage.module, entry, values, steps, run.result if run.failure is None else (), visible(input, 200)
+        module, entry, values, steps, run.result if run.failure is None else (), visible(input, 200)
     )
     text = made.script() if to == "tvm" else _issue(made, run)
     remarks = [f"made up: {remark}"] if remark else []
@@ -47,6 +49,14 @@ def export(
     lines = [Program(text) if to == "tvm" else text]
     data = {"input": input, "function": entry, "to": to, "passes": list(map(str, steps)), "text": text}
     return Result("export", data, lines, remarks=remarks, file=output_ or STANDARD_OUTPUT)
+
+
+def _before_live(module: IRModule, steps: tuple[Step, ...]) -> tuple[IRModule, tuple[Step, ...]]:
+    """The module on which the live passes at the end of a pipeline run, and these passes. Without any, all passes are TVM's there."""
+    ours = [number for number, step in enumerate(steps) if step.of.has_contract]
+    if len(ours) == len(steps) or not ours:
+        return module, steps
+    return run_pipeline(module, steps[: ours[-1] + 1], verify=False), steps[ours[-1] + 1 :]
 
 
 def _run(module: IRModule, entry: str, values: list[Any], interrupt: Interrupt) -> Recording:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.ui import live_settings
 from relax_explorer.ui.cli import output
 
 _R = TypeVar("_R")
@@ -41,6 +42,7 @@ def interruptible(work: Callable[[Interrupt], _R], interrupt: Interrupt | None =
         is_done.wait()
     except KeyboardInterrupt:
         interrupt.cancel()
+        live_settings.cancel()
         is_ended = is_done.wait(PATIENCE)
         if not stuck:
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 import relax_explorer
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command import Argument, Command
-from relax_explorer.ui import process
+from relax_explorer.ui import live_settings, process
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.commands import ASCII, COMMANDS
@@ -188,11 +188,14 @@ def _callback(command: Command[int | Result]) -> Callable[..., None]:
     """What click calls. `--version` and `--help` import no handler."""
 
     forms = [argument.key for argument in command.arguments if argument.kind == "form"]
+    pipelines = [argument.key for argument in command.arguments if argument.kind == "passes"]
 
     def callback(**arguments: Any) -> None:
         from relax_explorer.core.diagnostics import Failure  # only a command that runs can fail so
 
         output.use_style(next((arguments.pop(key) for key in forms), "text"))
+        if "pass_seconds" in arguments:
+            _allow_live(pipelines, arguments)
         try:
             found = command.run(**arguments)
             code = found if isinstance(found, int) else output.show(found)
@@ -204,6 +207,20 @@ def _callback(command: Command[int | Result]) -> Callable[..., None]:
         sys.exit(code)
 
     return callback
+
+
+def _allow_live(pipelines: Sequence[str], arguments: dict[str, Any]) -> None:
+    """Let passes of TVM and of the user run in this process. Only what was typed names them."""
+    seconds = arguments.pop("pass_seconds")
+    if not seconds >= 0:  # also refuses NaN
+        raise click.UsageError("--pass-seconds takes a number from 0 on")
+    live_settings.allow(live_settings.Live(arguments.pop("python") or "", seconds))
+    for key in pipelines:
+        found = live_settings.names_in(arguments[key] or "")
+        typed = click.get_current_context().get_parameter_source(key)
+        if found and typed is not click.core.ParameterSource.COMMANDLINE:
+            text = f"{min(found)} executes code, which no settings file and no environment variable chooses"
+            raise click.UsageError(f"{text}; type the option --{key}")
 
 
 class _Command(click.Command):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from relax_explorer.viz.pygmented import TerminalColors
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 141
+OK, FOUND, USAGE, CANNOT, CRASHED, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 4, 70, 130, 141
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -158,17 +158,20 @@ def aligned(rows: Sequence[Sequence[str]], numbers: int = 0) -> list[str]:
 
 def status(failure: Failure) -> int:
     """The exit status of a failure."""
-    from relax_explorer.core.codes import passes, relations, runtime, syntax
+    from relax_explorer.core.codes import foreign, passes, relations, runtime, syntax
 
     usage = {syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, passes.UNKNOWN_PASS, passes.BAD_OPTION,
              runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT, relations.NOTATION}  # fmt: skip
-    cannot = {runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE}
+    cannot = {runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE,
+              foreign.NO_INTERPRETER, foreign.NO_PACKAGE, foreign.TOO_LONG, foreign.NOT_READ_BACK, foreign.NOT_ALLOWED}  # fmt: skip
     codes = {item.code for item in failure.diagnostics if item.is_error}
     if codes & usage:
         return USAGE
     if codes & cannot:
         return CANNOT
-    return FOUND if any(code.id.startswith(("RX05", "RX06")) for code in codes) else USAGE
+    if foreign.CRASHED in codes:
+        return CRASHED
+    return FOUND if any(code.id.startswith(("RX05", "RX06", "RX07")) for code in codes) else USAGE
 
 
 class Unwritable(click.ClickException):
@@ -241,6 +244,13 @@ def code(text: str) -> str:
 def of_passes(session: Session) -> list[Diagnostic]:
     """The errors of passes that failed or broke their contract. Later stages are then not the requested result."""
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
+
+
+def is_misnamed(found: Sequence[Diagnostic]) -> bool:
+    """True if a pass of a pipeline is not there, or has no such option, which only the process that has it could tell."""
+    from relax_explorer.core.codes import passes
+
+    return any(item.code in (passes.UNKNOWN_PASS, passes.BAD_OPTION) for item in found)
 
 
 def json_text(value: object, indent: int | None = None) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.expr import MatchCast
@@ -56,7 +55,7 @@ def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
         session = Session(build.stages[0].module, pipeline, build.path, directories.kernel_cache())
     session.run_all()
     found = output.of_passes(session)
-    if any(item.code is pass_codes.BAD_OPTION for item in found):
+    if output.is_misnamed(found):
         raise Failure(*found)
     output.report(found)
     return session
@@ -123,6 +122,7 @@ def opt(
 ) -> Result | int:  # fmt: skip
     """Apply passes."""
     from relax_explorer.core.check.claimed_phase import recorded
+    from relax_explorer.core.passes.live import reproduced
     from relax_explorer.core.passes.pass_order import explain as explain_order
     from relax_explorer.core.passes.pipeline import normalized, recording, run
     from relax_explorer.core.phases.module_properties import holding
@@ -138,7 +138,8 @@ def opt(
     module = recording(module) if record else module
     for outcome in run(module, pipeline, held, not no_verify_each, phase_check):
         if outcome.failure is not None:
-            raise outcome.failure
+            ran = pipeline[: pipeline.index(outcome.step) + 1]
+            raise Failure(*reproduced(outcome.problems, ran, build.path))
         step, module = outcome.step, outcome.module
         _report_outcome(outcome)
         if any(problem.is_error for problem in outcome.problems):

@@ -13,10 +13,12 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.examples import example
+from relax_explorer.core.passes.live import TVM
 from relax_explorer.core.passes.pass_order import required_passes
 from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.phases.phases import PHASES
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.ui import live_settings
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.output import Exact, Remark, Result, aligned
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -37,7 +39,7 @@ def list_passes(subject: str | None, changing: str | None, explain: str | None, 
     if subject is not None:
         if changing is not None or explain is not None or missing:
             raise click.UsageError("name a pass, or give an option that lists some: not both")
-        return _pass(subject)
+        return _of_tvm(subject) if subject.startswith(TVM) else _pass(subject)
     if explain is not None:
         return _order(explain)
     if missing:
@@ -75,6 +77,18 @@ def _pass(name: str) -> Result:
         schema="passes",
         data=lambda: {"passes": [{**_pass_row(found), "example": _example(found)}], "pipelines": {}},
     )
+
+
+def _of_tvm(subject: str) -> Result:
+    """TVM's passes and pipelines, or its page about one. They are asked of TVM itself."""
+    asked = (live_settings.settings() or live_settings.Live()).started()
+    if subject == TVM:
+        found = [(f"{TVM}{name}", sentence) for name, sentence in asked.names()]
+        rows = [{"name": name, "doc": sentence} for name, sentence in found]
+        return Result("tvm_passes", {"passes": rows}, aligned(found))
+    signature, text = asked.page(subject)
+    rows = [{"name": subject, "doc": text.split("\n")[0], "signature": signature, "page": text}]
+    return Result("tvm_passes", {"passes": rows}, [f"{subject}{signature}", "", Exact(text)])
 
 
 def _example(of: Pass) -> dict[str, str] | None:

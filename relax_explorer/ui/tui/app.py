@@ -27,6 +27,7 @@ from relax_explorer.core.collector import take_back
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.ui import live_settings
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.key_recording import Permit
@@ -490,6 +491,7 @@ class Explorer(App[int]):
         """Cancel what runs."""
         was_busy = not self.jobs.is_idle
         self.jobs.cancel()
+        live_settings.cancel()
         self._cancel_runs()
         for lane in ("graph", "export", "history", "search", "checks"):
             self.jobs.drop(lane)
@@ -505,6 +507,7 @@ class Explorer(App[int]):
     ) -> None:
         """Cancel running work, then end the application."""
         self._is_leaving = True
+        live_settings.cancel()
         self._cancel_runs()
         if "pass_trials" in vars(self):
             self.pass_trials.close()

@@ -277,6 +277,7 @@ class Permit:
     """Everything while the user has the keys. While a recording plays, only the files that the command line names."""
 
     is_all: bool = True
+    is_typed: bool = True  # the user has the keys: they may start passes of TVM and of her own
     named: list[Path] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # what was said, each once
 

@@ -16,7 +16,9 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from relax_explorer.core import passes as registry
+from relax_explorer.core.codes.foreign import NOT_ALLOWED
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.live import is_live, live_pass, offered
 from relax_explorer.core.passes.pipeline import Step, Verdict, normalized, run_step, steps, verdict
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import process
@@ -225,7 +227,8 @@ def _tried(question: Question) -> Iterator[Verdict | str]:
         for step in steps(question.steps):
             module = run_step(step, module, False).module
     except Failure as failure:
-        yield failure.diagnostics[0].message
+        first = failure.diagnostics[0]
+        yield "run the pipeline first: only that starts TVM" if first.code is NOT_ALLOWED else first.message
         return
     for name in question.names:
         try:
@@ -240,12 +243,15 @@ def _tried(question: Question) -> Iterator[Verdict | str]:
 # their names.
 
 
-UNKNOWN, CHANGES, SAME, REFUSES = "·", "●", "○", "✗"
+UNKNOWN, CHANGES, SAME, REFUSES, LIVE = "·", "●", "○", "✗", ">"
 
 
 @dataclass(slots=True)
 class Choices:
-    """All passes with their verdicts so far. `text` narrows the list; `only_changing` hides passes that would change nothing."""
+    """All passes with their verdicts so far. `text` narrows the list; `only_changing` hides passes that would change nothing.
+
+    Those of TVM are not tried, and hidden with them.
+    """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     text: str = ""
@@ -254,11 +260,13 @@ class Choices:
 
     def names(self) -> list[str]:
         """The passes of the list, in reading order."""
-        near = [name for name in registry.names() if self.text.lower() in name.lower()]
+        near = [name for name in (*registry.names(), *offered()) if self.text.lower() in name.lower()]
         return [name for name in near if not self.only_changing or self.glyph(name) in (CHANGES, UNKNOWN)]
 
     def glyph(self, name: str) -> str:
-        """The verdict as one character."""
+        """The verdict as one character; passes of TVM are marked apart, and not tried."""
+        if is_live(name):
+            return LIVE
         found = self.verdicts.get(name)
         if found is None:
             return UNKNOWN
@@ -270,7 +278,7 @@ class Choices:
 
     def _row(self, name: str) -> Row:
         glyph = self.glyph(name)
-        role = "text" if glyph in (CHANGES, UNKNOWN) else "muted"
+        role = "operator" if glyph == LIVE else "text" if glyph in (CHANGES, UNKNOWN) else "muted"
         pieces = (("dimension" if glyph == CHANGES else role, f"{glyph} "), (role, name))
         return Row(f"{glyph} {name}", node=name, pieces=pieces)
 
@@ -288,7 +296,8 @@ class Choices:
         """A pass: what it does, its contract, and its verdict."""
         found = self.verdicts.get(name)
         text = (
-            f"not tried: {self.trouble}" if self.trouble and found is None
+            "run by TVM, in a process of its own; it is not tried before" if is_live(name)
+            else f"not tried: {self.trouble}" if self.trouble and found is None
             else "not tried yet" if found is None
             else "would change the program" if found.changes
             else found.refusal or "would change nothing here"
@@ -298,7 +307,7 @@ class Choices:
 
 def about(name: str, holding: Collection[Property]) -> list[str]:
     """A pass: what it does, its contract, its options. ✓ marks requirements that hold at the place, ✗ those that do not."""
-    of = registry.get(name)
+    of = live_pass(name) if is_live(name) else registry.get(name)
     needs = [f"{item.name} {'✓' if item in holding else '✗'}" for item in of.requires]
     parts = [
         f"{word} {', '.join(items)}"
@@ -323,7 +332,7 @@ def step_completions(text: str) -> list[str]:
         found = [f"{option.name}=" for option in of.options] if of is not None else []
         return [f"{head}{{{item}" for item in found if item.startswith(last)]
     before, comma, last = text.rpartition(",")
-    known = [*registry.names(), *registry.PIPELINES]
+    known = [*registry.names(), *registry.PIPELINES, *(offered() if last.strip().startswith("tvm") else ())]
     near = [item for item in known if item.startswith(last.strip())] or [
         item for item in known if last.strip().lower() in item.lower()
     ]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
 import termios
-import time
 import tty
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +27,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.files import CannotWrite, target
+from relax_explorer.ui.terminal_answers import answer_of, write_all
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -42,7 +41,7 @@ from relax_explorer.viz.graph import Graph, Mark
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
-from relax_explorer.viz.terminal_picture import ANSWERED, ASK, NoPicture, shown_picture, speech
+from relax_explorer.viz.terminal_picture import NoPicture, shown_picture, speech
 from relax_explorer.viz.visible import json_document, visible, visible_json
 
 if TYPE_CHECKING:
@@ -76,37 +75,19 @@ def on_terminal(reading: int, writing: int, png: bytes, width: int, height: int)
         return ABSENT
     try:
         tty.setraw(reading)
-        spoken = speech(_answer(reading, writing))
+        spoken = speech(answer_of(reading, writing, PATIENCE))
         if not spoken.protocol:
             return SILENT
         try:
             shown = shown_picture(png, spoken, width, height - 2)
         except NoPicture as problem:
             return str(problem)
-        _write(writing, b"\x1b[2J\x1b[H" + shown + f"\x1b[{height};1H {BACK}".encode())
+        write_all(writing, b"\x1b[2J\x1b[H" + shown + f"\x1b[{height};1H {BACK}".encode())
         os.read(reading, 64)
-        _write(writing, b"\x1b_Ga=d,q=2\x1b\\" if spoken.protocol == "kitty" else b"")
+        write_all(writing, b"\x1b_Ga=d,q=2\x1b\\" if spoken.protocol == "kitty" else b"")
         return ""
     finally:
         termios.tcsetattr(reading, termios.TCSAFLUSH, before)  # a late answer is no key
-
-
-def _answer(reading: int, writing: int) -> bytes:
-    """What a terminal answers to `ASK`; what came until then if the answer is late."""
-    _write(writing, ASK)
-    found, end = b"", time.monotonic() + PATIENCE
-    while not ANSWERED.search(found) and (left := end - time.monotonic()) > 0:
-        if select.select([reading], [], [], left)[0]:
-            part = os.read(reading, 1024)
-            if not part:
-                break
-            found += part
-    return found
-
-
-def _write(writing: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(writing, data) :]
 
 
 # -- pictures --------------------------------------------------------------------------------------------------------

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.ui import live_settings
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
+    from relax_explorer.core.passes.pipeline import Step
     from relax_explorer.core.session.session import Plan
 
 RECORDED = "these stages were recorded by a build; E goes on from this one with passes of ours"
@@ -117,17 +119,36 @@ class PipelineControl:
             return
         if self.plan() is None:
             return
-        from relax_explorer.core.session.build_passes import with_files
         from relax_explorer.core.session.builds import FILE
         from relax_explorer.core.session.session import Plan
 
         session = self.app.state.session
         if text.strip() == FILE and session is not None:
             text = session.written
-        try:
-            self.run(Plan.of(with_files(text, self.stages.of_passes, self.app.permit.opened)))
-        except Failure as failure:
-            self.app.show_failures(failure.diagnostics)
+        self.read(text, lambda found: self.run(Plan.of(found)), self.app.show_failures)
+
+    def read(
+        self, text: str, then: Callable[[list[Step]], None], refused: Callable[[tuple[Diagnostic, ...]], None]
+    ) -> None:
+        """The steps of a text. What is inside of a pipeline of TVM is asked from a job, since that may take seconds."""
+        from relax_explorer.core.session.build_passes import with_files
+
+        def found(_: object = None) -> list[Step] | Failure:
+            try:
+                return with_files(text, self.stages.of_passes, self.app.permit.opened)
+            except Failure as failure:
+                return failure
+
+        def told(made: list[Step] | Failure) -> None:
+            if isinstance(made, Failure):
+                refused(made.diagnostics)
+            else:
+                then(made)
+
+        if live_settings.names_in(text):
+            self.app.jobs.start("pipeline", "asking TVM", found, told)
+        else:
+            told(found())
 
     def profile(self, name: str) -> None:
         """Run the pipeline in another profile: `tvm` gives what TVM's passes give, with the checks that these lose."""

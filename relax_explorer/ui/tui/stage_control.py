@@ -17,7 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
-from relax_explorer.ui import history
+from relax_explorer.ui import history, live_settings
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.state import Options, Selection, State
@@ -174,6 +174,7 @@ class StageControl:
         state, wanted = self.app.state, self.app.state.selection.stage
         if state.session is None:
             return
+        live_settings.cancel()  # nobody waits for the pass that runs
         session = state.session.with_pipeline(plan.steps)
         kept = len(session.stages)
         self.run.stop()

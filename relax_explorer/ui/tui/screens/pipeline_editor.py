@@ -16,11 +16,10 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.passes.pipeline import Verdict
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.passes.pipeline import Step, Verdict
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui import keys
@@ -299,8 +298,15 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def _add(self, name: str) -> None:
         """Add a pass behind the selected step."""
         place = self._behind
-        self.edits.take(self.plan.with_text(place, name))
-        self._draw(place, notice=f"{name} is step {place + 1}; i inserts what it lacks, u undoes")
+
+        def then(typed: list[Step]) -> None:
+            if self.is_attached:
+                self.edits.take(self.plan.with_text(place, typed))
+                self._draw(place, notice=f"{name} is step {place + 1}; i inserts what it lacks, u undoes")
+
+        self.explorer.pipeline_control.read(
+            name, then, lambda problems: self._draw(notice=problems[0].message)
+        )
 
     def action_switch_step(self) -> None:
         if self.choice:
@@ -388,18 +394,22 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             self.set_focus(self.lines("choices"))
             self._draw_remarks()
             return
-        place = self._behind if self._replaced is None else self._replaced
-        try:
-            app = self.explorer
-            typed = with_files(event.value, app.stage_control.of_passes, app.permit.opened)
-            self.edits.take(self.plan.with_text(place, typed, int(self._replaced is not None)))
-        except Failure as failure:
-            problem = failure.diagnostics[0]
-            self._draw(notice=f"{problem.message}; {problem.help}" if problem.help else problem.message)
-            return
-        self.query_one("#step", CommandInput).remember(event.value)
-        self.set_focus(self.steps)
-        self._draw(place)
+        place, replaced = self._behind if self._replaced is None else self._replaced, self._replaced
+        text = event.value
+
+        def then(typed: list[Step]) -> None:
+            if not self.is_attached:
+                return
+            self.edits.take(self.plan.with_text(place, typed, int(replaced is not None)))
+            self.query_one("#step", CommandInput).remember(text)
+            self.set_focus(self.steps)
+            self._draw(place)
+
+        def refused(problems: tuple[Diagnostic, ...]) -> None:
+            first = problems[0]
+            self._draw(notice=f"{first.message}; {first.help}" if first.help else first.message)
+
+        self.explorer.pipeline_control.read(text, then, refused)
 
     def action_search(self) -> None:
         self.query_one("#filter", BarInput).begin(self.choices.text)
