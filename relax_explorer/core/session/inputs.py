@@ -28,8 +28,9 @@ from relax_explorer.core.ir.walk import bindings, exprs, info_vars, map_blocks, 
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.phases.module_check import checked
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import INPUT_LIMIT, Weights, open_weights, read_as, too_much
-from relax_explorer.core.session.call_inputs import REST, CallInputs, is_file
+from relax_explorer.core.session.arrays import INPUT_LIMIT, Weights, read_as, too_much
+from relax_explorer.core.session.call_inputs import REST, WEIGHTS, CallInputs, is_file
+from relax_explorer.core.session.model_weights import weight_numbers
 from relax_explorer.core.session.naming import (
     FieldNames,
     Naming,
@@ -37,10 +38,12 @@ from relax_explorer.core.session.naming import (
     Slot,
     field_names,
     name_entries,
+    one_name,
     outline,
     slots_of,
 )
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.weight_files import open_weights
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 
@@ -406,6 +409,11 @@ def _fixed_values(
         with open_weights(given[REST]) as file:
             known = read(_rest(fn, given, file, names), file, most)
         most -= sum(map(bytes_of, known.values()))
+    if WEIGHTS in given:
+        with open_weights(given[WEIGHTS]) as file:
+            kept = read(_kept(fn, given, file, names, known), file, most)
+        most -= sum(map(bytes_of, kept.values()))
+        known |= kept
     for number, source in _sources(fn, given).items():
         param = fn.params[number]
         if is_file(source):
@@ -427,7 +435,7 @@ def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
     numbers = {param.name: number for number, param in enumerate(fn.params)}
     sources: dict[int, str] = {}
     for key, source in given.items():
-        if key == REST:
+        if key in (REST, WEIGHTS):
             continue
         number = numbers.get(key, -1)
         if number < 0 and _DECIMAL.fullmatch(key):
@@ -503,9 +511,20 @@ def _from_source(
 
 
 def _rest(fn: e.Function, given: Mapping[str, str], file: Weights, names: FieldNames) -> Naming:
-    """The entries for all parameters that no source is given for; lengths follow from others."""
+    """The entries for all parameters that no source is given for; lengths follow from others. Weights that it lacks have a file of their own."""
     sources = _sources(fn, given)
     numbers = [n for n, param in enumerate(fn.params) if n not in sources and _is_generated(param)]
+    if WEIGHTS in given:
+        has, weights = set(map(one_name, file.names)), weight_numbers(fn)
+        numbers = [n for n in numbers if n not in weights or one_name(fn.params[n].name) in has]
+    return name_entries(fn, slots_of(fn, numbers, names), file, False)
+
+
+def _kept(
+    fn: e.Function, given: Mapping[str, str], file: Weights, names: FieldNames, known: Mapping[int, Any]
+) -> Naming:
+    """The entries for the weights of an imported model that no other source gives."""
+    numbers = [n for n in weight_numbers(fn) if n not in known and n not in _sources(fn, given)]
     return name_entries(fn, slots_of(fn, numbers, names), file, False)
 
 

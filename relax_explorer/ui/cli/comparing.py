@@ -40,11 +40,13 @@ from relax_explorer.ui.cli import output, run
 from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
 from relax_explorer.ui.cli.compiled_run import compare_compiled, recording_with_values
 from relax_explorer.ui.cli.debug import commands_of
+from relax_explorer.ui.cli.importing import beside_framework
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import most_bytes
+from relax_explorer.ui.models import model_at
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
 from relax_explorer.viz.workers import Workers
 
@@ -235,7 +237,8 @@ _RESULT = re.compile(r"out[0-9]{1,9}")
 
 
 def compare(
-    a: str, b: str | None, passes: str | None, ref: str | None, all: bool, step: bool, script: str | None, **options: Any
+    a: str, b: str | None, passes: str | None, python: str | None, ref: str | None, all: bool, step: bool, script: str | None,
+    **options: Any,
 ) -> Result | int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
     sampling = Sampling(**options)
@@ -247,6 +250,9 @@ def compare(
             raise click.UsageError(_ONE_SAMPLE)
         register_files(sampling.packed)
         return _stepped(a, b, passes, replace(sampling, samples=1), allowed, script)
+    if ref is None and is_beside_framework(a, b, passes):
+        register_files(sampling.packed)
+        return compared(_framework(a, b, passes, python, sampling, allowed), all)
     recording = recording_with_values(a) if b is None and passes is None and ref is None else None
     if recording is not None:
         return compared(compare_compiled(recording, a, sampling.func, allowed), all)
@@ -256,6 +262,23 @@ def compare(
         raise click.UsageError("--ref compares A alone, in this process")
     register_files(sampling.packed)
     return compared(_recorded(a, passes, ref, sampling, allowed), all)
+
+
+def is_beside_framework(a: str, b: str | None, passes: str | None) -> bool:
+    """True if A is a model whose framework computes what B, or the imported program, is compared with."""
+    return bool(model_at(a)) and (b is not None or passes is None)
+
+
+def _framework(
+    a: str, b: str | None, passes: str | None, python: str | None, sampling: Sampling, allowed: Tolerance
+) -> Comparison:
+    """Compare a program with the framework of the model that it was imported from."""
+    if sampling.calls is not None:
+        raise click.UsageError("--calls goes with programs; the framework of a model computes one call")
+    build, name = build_and_stage(b or a, passes)
+    stage = chosen(build, name, -1)
+    function, found = sampling.of(build.stages[0])
+    return beside_framework(a, python, stage, build.title(stage), function, found, allowed)
 
 
 def _recorded(a: str, passes: str | None, ref: str, sampling: Sampling, allowed: Tolerance) -> Comparison:

@@ -21,6 +21,7 @@ from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.models import open_model
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import counted, visible
 
@@ -37,7 +38,7 @@ def build_at(path: str) -> Build:
     build = (
         build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
         if path == "-"
-        else open_notation(path) or open_build(path)
+        else open_model(path) or open_notation(path) or open_build(path)
     )
     tell(build)
     return build

@@ -27,8 +27,10 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.builds import concerning
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
+from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
@@ -259,7 +261,7 @@ def run(
     register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
         unused = func, typed(passes), expect, output_, asked.steps, time_bindings, calls, stage, const
-        return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input))
+        return run_contracts(input, unused, lambda fn: run_inputs(fn, inputs_given(input_, shape), max_input))
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     start = started(session, calls, (func, input_, shape, max_input), private)
@@ -345,9 +347,11 @@ def started(
     if is_contract(path) and name == at.entry:
         # Its Relax form takes any tensors, and checks them line by line.
         contracts, _ = read_contract(read_text(path), path)
-        return Start(at.module, name, run_inputs(function_of_inputs(contracts), sources, shape, gigabytes))
+        given = inputs_given(sources, shape)
+        return Start(at.module, name, run_inputs(function_of_inputs(contracts), given, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
-    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, names_of_fields(session, name)))
+    given = with_weights(inputs_given(sources, shape), [at.module], name)
+    return Start(at.module, name, run_inputs(fn, given, gigabytes, names_of_fields(session, name)))
 
 
 def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
@@ -410,18 +414,13 @@ def _ended(
 
 
 def run_inputs(
-    fn: e.Function,
-    sources: tuple[str, ...],
-    shape: tuple[str, ...],
-    gigabytes: float,
-    names: FieldNames | None = None,
+    fn: e.Function, call: CallInputs, gigabytes: float, names: FieldNames | None = None
 ) -> list[Any]:
     """The inputs of the options `--input` and `--shape`. Made-up ones and translated names are noted on standard error.
 
     `names` are those that a build tells for the fields of tuple parameters.
     """
     most = most_bytes(gigabytes)
-    call = inputs_given(sources, shape)
     for remark in file_remarks(fn, call, names):
         output.say(remark, err=True)
     if call.whole:

@@ -19,6 +19,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
+from relax_explorer.ui.models import open_model
 
 if TYPE_CHECKING:
     from relax_explorer.viz.solver_steps import ContractSteps
@@ -58,7 +59,7 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
 
     `source` makes constants that the texts omit; with None they stay unknown.
     """
-    build = open_build(path)
+    build = open_model(path) or open_build(path)
     if source is None:
         script = f"its script applies {build.written}; :passes file runs that" if build.written else ""
         return build, script or "; ".join(build.remarks)

@@ -1,0 +1,51 @@
+"""Reads models of TFLite for TVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relax_explorer.injected.answering import Refused
+    from relax_explorer.injected.model_parts import Found, Namer, Tensors, check_lengths, front_end, package
+else:
+    from answering import Refused
+    from model_parts import Found, Namer, Tensors, check_lengths, front_end, package
+
+
+def program(path: str, lengths: Mapping[str, int]) -> Found:
+    """What TVM makes of a TFLite model."""
+    tflite, front = package("tflite"), front_end("tflite.tflite_frontend")
+    check_lengths(lengths, set())
+    with open(path, "rb") as file:
+        data = file.read()
+    tables: list[Any] = []
+
+    def converter(model: Any, graph: Any, table: Any, builder: Any) -> Any:
+        tables.append(table)
+        return front.OperatorConverter(model, graph, table, builder)
+
+    try:
+        model = tflite.Model.GetRootAsModel(data, 0)
+        nodes = model.Subgraphs(0).OperatorsLength()
+        module = front.from_tflite(model, op_converter=converter)
+    except Exception as error:  # noqa: BLE001  # converters of TVM raise anything
+        text = (str(error).strip().splitlines() or [""])[-1][:300]
+        kind = "unsupported" if tables else "unreadable"
+        raise Refused(kind, f"TVM's importer stops: {type(error).__name__}: {text}") from None
+    values = tables[0].exprs
+    namer = Namer(param.name for param in module["main"].params)
+    names = {
+        value.name: namer.name(key) for key, value in values.items() if type(value).__name__ == "DataflowVar"
+    }
+    constants = [(value, key) for key, value in values.items() if type(value).__name__ == "GenericConst"]
+    return Found(module, names, nodes, constants)
+
+
+def runner(path: str) -> Callable[[list[Any]], Tensors]:
+    """Refuses: TFLite's own interpreter tells no values on the way, and few have it."""
+    raise Refused(
+        "unsupported",
+        f"{path}: a TFLite model is not run by its framework here",
+        hint="compare the program with recorded values: --ref",
+    )
