@@ -20,6 +20,7 @@ Names: TypeAlias = "dict[str, str]"
 Tensors: TypeAlias = "dict[str, Any]"
 
 WORD = re.compile(r"[^0-9A-Za-z_]+")
+_TVM = "0.27"
 _RESERVED = {"R", "T", "I", "metadata", "main", "Module", "TypeVar"}
 
 
@@ -30,6 +31,8 @@ def package(name: str) -> Any:
     except ModuleNotFoundError as error:
         missing = (error.name or name).partition(".")[0]
         raise Refused("missing", f"{sys.executable} has no {missing}", package=missing) from None
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001  # a package that is broken may raise anything
         raise Refused(
             "broken", f"{sys.executable} can't import {name}: {type(error).__name__}: {error}"
@@ -46,7 +49,12 @@ def version(name: str) -> str:
 
 
 def front_end(name: str) -> Any:
-    """A front end of TVM. Raises Refused if this version has none, or it wants another package."""
+    """A front end of TVM. Raises Refused if this is another version of TVM, or it wants another package."""
+    package("tvm")
+    if not version("tvm").startswith(f"{_TVM}."):
+        raise Refused(
+            "broken", f"{sys.executable} has TVM {version('tvm')}; the importers of {_TVM} are asked here"
+        )
     try:
         return importlib.import_module(f"tvm.relax.frontend.{name}")
     except ImportError as error:

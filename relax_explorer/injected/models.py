@@ -71,11 +71,10 @@ def import_model(
     path: str, format: str, folder: str, weights: str, lengths: Mapping[str, int], parts: object
 ) -> tuple[object, dict[str, bytes]]:
     """The program of a model as text. Its weights are written to `folder`, and the text names them as the file `weights`."""
-    tvm = package("tvm")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = _reader(format).program(path, lengths)
-    module, arrays = _without_constants(tvm, found, weights)
+    module, arrays = _without_constants(package("tvm"), found, weights)
     named = _renamed(module, found.names)
     _save(os.path.join(folder, "weights.safetensors"), arrays)
     value = {

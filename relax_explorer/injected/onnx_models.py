@@ -32,9 +32,10 @@ _MOST_FILE = (1 << 31) - 1  # bytes that protobuf reads
 
 def program(path: str, lengths: Mapping[str, int]) -> Found:
     """What TVM makes of an ONNX model."""
-    onnx, front = package("onnx"), front_end("onnx.onnx_frontend")
+    onnx = package("onnx")
     model, remarks = read_onnx(onnx, path)
     _fix_lengths(model.graph, lengths)
+    front = front_end("onnx.onnx_frontend")
     known: Mapping[str, object] = getattr(front, "_get_convert_map", dict)()
     missing = _missing_operators(onnx, model, known)
     if missing:

@@ -69,8 +69,8 @@ def torch_names(program: Any) -> Names:
 
 def program(path: str, lengths: Mapping[str, int]) -> Found:
     """What TVM makes of an exported program of PyTorch."""
-    tvm, (_, exported) = package("tvm"), _exported(path)
-    front = front_end("torch.exported_program_translator")
+    _, exported = _exported(path)
+    front, tvm = front_end("torch.exported_program_translator"), package("tvm")
     program = exported.run_decompositions()
     importer = front.ExportedProgramImporter()
     with _unbound(tvm) as bound:
