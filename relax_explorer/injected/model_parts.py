@@ -100,3 +100,11 @@ def check_lengths(lengths: Mapping[str, int], names: set[str]) -> None:
     if unknown is not None:
         has = ", ".join(sorted(names)) or "none"
         raise Refused("usage", f"--shape {unknown}: the model has no such length; it has {has}")
+
+
+def is_value(value: Any) -> bool:
+    """True for a variable of Relax that holds a tensor; lengths are variables, too."""
+    return (
+        type(value).__name__ in ("Var", "DataflowVar")
+        and type(getattr(value, "ty", None)).__name__ == "TensorType"
+    )

@@ -59,6 +59,7 @@ else:
         parts.version,
     )
 
+_SEPARATORS = re.compile(r"[./_:\\-]+")  # of which a name and its identifier may differ
 _LARGE = 1024  # bytes from which on a constant without a name leaves the text, too
 _WORDS = {
     "bool": "BOOL", "int8": "I8", "uint8": "U8", "int16": "I16", "uint16": "U16", "int32": "I32", "uint32": "U32", "int64": "I64",
@@ -128,8 +129,9 @@ def _without_constants(tvm: Any, found: Found, weights: str) -> tuple[Any, Tenso
     inputs = [param for param in function.params if param.name not in found.tensors]
     own = [param for param in function.params if param.name in found.tensors]
     hoisted, body = _hoisted(relax, function, found)
-    arrays = {found.originals.get(param.name, param.name): found.tensors[param.name] for param in own}
-    arrays |= {name: array for _, name, array in hoisted}
+    weights_by_name = [(param.name, found.originals[param.name], found.tensors[param.name]) for param in own]
+    weights_by_name += [(param.name, name, array) for param, name, array in hoisted]
+    arrays = {_stored_name(found.names.get(own, own), name): array for own, name, array in weights_by_name}
     kept = {key: value for key, value in dict(function.attrs or {}).items() if key not in ("params",)}
     attrs = {**kept, "num_input": len(inputs), **({"rx.weights": weights} if arrays else {})}
     params = [*inputs, *own, *[param for param, _, _ in hoisted]]
@@ -138,6 +140,11 @@ def _without_constants(tvm: Any, found: Found, weights: str) -> tuple[Any, Tenso
         key: made if key.name_hint == "main" else value for key, value in found.module.functions.items()
     }
     return tvm.IRModule(functions, attrs=found.module.attrs), arrays  # fmt: skip
+
+
+def _stored_name(parameter: str, name: str) -> str:
+    """The name of a weight in a file: that of the model, unless nobody would find the parameter by it."""
+    return name if _SEPARATORS.sub("_", name).strip("_") == parameter else parameter
 
 
 def _hoisted(relax: Any, function: Any, found: Found) -> tuple[list[tuple[Any, str, Any]], Any]:
@@ -168,22 +175,23 @@ def _hoisted(relax: Any, function: Any, found: Found) -> tuple[list[tuple[Any, s
 
 
 def _renamed(module: Any, names: Names) -> str:
-    """The text of a module. Its variables have the names that a model has for their values, if no other has them."""
+    """The text of a module. Its variables have the names that a model has for their values, if nothing else has them."""
     text: str = module.script(show_meta=True)
-    taken = Counter(re.findall(r"^\s*(\w+)(?:: .*?)? = ", text, re.MULTILINE))
-    wanted = {old: new for old, new in names.items() if old != new and taken[old] <= 1}
-    if not wanted:
-        return text
-    used = set(re.findall(r"\w+", text)) - wanted.keys()
-    namer = Namer(used)
-    chosen = {old: namer.name(new) for old, new in wanted.items()}
-    lines = text.splitlines(keepends=True)
+    bound = Counter(re.findall(r"^\s*(\w+)(?:: .*?)? = ", text, re.MULTILINE))
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    for before, token in reversed(list(pairwise(tokens))):
-        new = chosen.get(token.string) if token.type == tokenize.NAME and before.string != "." else None
-        if new is not None:
+    found = [
+        token for before, token in pairwise(tokens) if token.type == tokenize.NAME and before.string != "."
+    ]
+    used, times = {token.string for token in found} - names.keys(), Counter(names.values())
+    chosen = {
+        old: new for old, new in names.items() if new not in used and times[new] == 1 and bound[old] <= 1
+    }
+    lines = text.splitlines(keepends=True)
+    for token in reversed(found):
+        if token.string in chosen:
             row, start = token.start[0] - 1, token.start[1]
-            lines[row] = lines[row][:start] + new + lines[row][start + len(token.string) :]
+            end = start + len(token.string)
+            lines[row] = lines[row][:start] + chosen[token.string] + lines[row][end:]
     return "".join(lines)
 
 

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
         Tensors,
         check_lengths,
         front_end,
+        is_value,
         package,
     )
 else:
     from answering import Refused
-    from model_parts import WORD, Found, Namer, Names, Tensors, check_lengths, front_end, package
+    from model_parts import WORD, Found, Namer, Names, Tensors, check_lengths, front_end, is_value, package
 
 
 _DEFAULT = ("", "ai.onnx")  # the names of the usual domain
@@ -61,11 +62,7 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
 
 def _variables_of(nodes: Mapping[str, Any], names: Names) -> Names:
     """The names that variables should have, by those that they have."""
-    return {
-        value.name: names[key]
-        for key, value in nodes.items()
-        if key in names and type(value).__name__ in ("Var", "DataflowVar")
-    }
+    return {value.name: names[key] for key, value in nodes.items() if key in names and is_value(value)}
 
 
 def _named_importer(front: Any, names: Names, graph: Any) -> Any:
@@ -120,7 +117,8 @@ def node_text(node: Any) -> str:
 
 def onnx_names(graph: Any) -> Names:
     """The variable for the value of each node."""
-    namer = Namer(WORD.sub("_", item.name) for item in (*graph.input, *graph.initializer))
+    lengths = {dim.dim_param for item in graph.input for dim in item.type.tensor_type.shape.dim}
+    namer = Namer([*lengths, *[WORD.sub("_", item.name) for item in (*graph.input, *graph.initializer)]])
     return {name: namer.name(name) for node in graph.node for name in node.output if name}
 
 

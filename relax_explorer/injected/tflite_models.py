@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relax_explorer.injected.answering import Refused
-    from relax_explorer.injected.model_parts import Found, Namer, Tensors, check_lengths, front_end, package
+    from relax_explorer.injected.model_parts import (
+        Found,
+        Namer,
+        Tensors,
+        check_lengths,
+        front_end,
+        is_value,
+        package,
+    )
 else:
     from answering import Refused
-    from model_parts import Found, Namer, Tensors, check_lengths, front_end, package
+    from model_parts import Found, Namer, Tensors, check_lengths, front_end, is_value, package
 
 
 def program(path: str, lengths: Mapping[str, int]) -> Found:
@@ -20,26 +28,41 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
     with open(path, "rb") as file:
         data = file.read()
     tables: list[Any] = []
+    constants: list[tuple[Any, str]] = []
 
     def converter(model: Any, graph: Any, table: Any, builder: Any) -> Any:
+        """TVM's converter; it tells the names of constants to the table of values, which does not keep them."""
         tables.append(table)
+        own = table.new_const
+
+        def new_const(*args: Any, source_name: bytes | None = None, **more: Any) -> Any:
+            made = own(*args, source_name=source_name, **more)
+            constants.append((made, (source_name or b"").decode("utf-8", "replace")))
+            return made
+
+        table.new_const = new_const
         return front.OperatorConverter(model, graph, table, builder)
 
     try:
         model = tflite.Model.GetRootAsModel(data, 0)
-        nodes = model.Subgraphs(0).OperatorsLength()
+        graph = model.Subgraphs(0)
+        results = [
+            graph.Tensors(graph.Outputs(n)).Name().decode("utf-8", "replace")
+            for n in range(graph.OutputsLength())
+        ]
         module = front.from_tflite(model, op_converter=converter)
     except Exception as error:  # noqa: BLE001  # converters of TVM raise anything
         text = (str(error).strip().splitlines() or [""])[-1][:300]
         kind = "unsupported" if tables else "unreadable"
         raise Refused(kind, f"TVM's importer stops: {type(error).__name__}: {text}") from None
-    values = tables[0].exprs
     namer = Namer(param.name for param in module["main"].params)
     names = {
-        value.name: namer.name(key) for key, value in values.items() if type(value).__name__ == "DataflowVar"
+        value.name: namer.name(key)
+        for key, value in tables[0].exprs.items()
+        if is_value(value) and key != value.name
     }
-    constants = [(value, key) for key, value in values.items() if type(value).__name__ == "GenericConst"]
-    return Found(module, names, nodes, constants)
+    names |= {"gv": namer.name(results[0])} if len(results) == 1 else {}
+    return Found(module, names, graph.OperatorsLength(), constants)
 
 
 def runner(path: str) -> Callable[[list[Any]], Tensors]:

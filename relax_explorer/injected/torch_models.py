@@ -17,11 +17,12 @@ if TYPE_CHECKING:
         Tensors,
         check_lengths,
         front_end,
+        is_value,
         package,
     )
 else:
     from answering import Refused
-    from model_parts import Found, Namer, Names, Tensors, check_lengths, front_end, package
+    from model_parts import Found, Namer, Names, Tensors, check_lengths, front_end, is_value, package
 
 
 class _Bytes:
@@ -53,7 +54,8 @@ def _exported(path: str) -> tuple[Any, Any]:
 def _layer(node: Any) -> str:
     """The module that a node comes from: `layers.0.fc1`."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
-    return str(stack[-1][0]) if stack else ""
+    path = str(stack[-1][0]) if stack else ""
+    return "" if path.startswith("empty_nn_module_stack") else path  # PyTorch's word for none
 
 
 def torch_names(program: Any) -> Names:
@@ -83,7 +85,7 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
     made = {
         value.name: names[node.name]
         for node, value in importer.env.items()
-        if getattr(node, "name", None) in names and type(value).__name__ in ("Var", "DataflowVar")
+        if getattr(node, "name", None) in names and is_value(value)
     }
     results = [arg for node in program.graph.nodes if node.op == "output" for arg in node.args[0]]
     if len(results) == 1 and results[0].name in names:
