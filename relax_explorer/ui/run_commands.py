@@ -265,7 +265,12 @@ RUN = Command(
         flag("--time-bindings", "print time, bytes and engine of each binding, the slowest first"),
         CALLS,
         PROFILE,
-        Argument("--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"),
+        Argument(
+            "--trace",
+            "write one JSON line for each step to this file; or times of passes, bindings and kernels to a .json for Perfetto and chrome://tracing",
+            "target",
+            metavar="FILE.jsonl|.json",
+        ),
         JSON,
     ),
     (

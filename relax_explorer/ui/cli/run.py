@@ -19,6 +19,7 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
+from relax_explorer.core.exec.timeline import Timeline
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
@@ -48,6 +49,8 @@ from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.tables import Column, Columns
+from relax_explorer.viz.trace_events import trace_events
+from relax_explorer.viz.visible import visible, visible_json
 
 
 def save(results: dict[str, Value], target: Target) -> None:
@@ -257,7 +260,15 @@ def run(
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
-    asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings)
+    timeline = _timeline(trace, time_bindings)
+    asked = Asked(
+        break_,
+        stop_on,
+        watch,
+        trace if timeline is None else None,
+        shapes,
+        time_bindings or timeline is not None,
+    )
     register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
         unused = func, typed(passes), expect, output_, asked.steps, time_bindings, calls, stage, const
@@ -274,9 +285,7 @@ def run(
             return stopped(walked, start.program, output.FOUND if stop_on is not None else output.OK)
         machine, more = walked.debugger.machine, walked.data
     else:
-        machine = interruptible(
-            lambda interrupt: _ended(session, start, interrupt, times, private, engine, not no_fused)
-        )
+        machine = _run_through(session, start, timeline or times, trace, private, engine, not no_fused)
         more = {} if times is None else _times_data(times)
     _report_times_and_remarks(machine, times)
     results = _results_of(machine, start.program)
@@ -285,6 +294,30 @@ def run(
     if output_ is not None:
         save(results.named, output_)
     return compare(results.last, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _run_through(
+    session: Session, start: Start, times: BindingTimes | Timeline | None, trace: Target | None, private: bool, engine: str, fused: bool
+) -> Machine:  # fmt: skip
+    """Run to the end. A trace of times is also written if the program traps."""
+    try:
+        machine: Machine = interruptible(
+            lambda interrupt: _ended(session, start, interrupt, times, private, engine, fused)
+        )
+    finally:
+        if isinstance(times, Timeline) and trace is not None:
+            events = trace_events(visible(session.filename, 200), session.stages, times.stretches)
+            output.write(f"{visible_json(events)}\n", trace)
+    return machine
+
+
+def _timeline(trace: Target | None, is_timed: bool) -> Timeline | None:
+    """What notes when each binding ran, if a file that ends with `.json` asks for it: the lines of steps are a `.jsonl`."""
+    if trace is None or trace.name is None or not trace.name.endswith(".json"):
+        return None
+    if is_timed:
+        raise click.UsageError("--trace FILE.json holds the times of --time-bindings: leave one of them out")
+    return Timeline()
 
 
 def _report_times_and_remarks(machine: Machine, times: BindingTimes | None) -> None:
@@ -389,7 +422,7 @@ def _ended(
     session: Session,
     start: Start,
     interrupt: Interrupt,
-    times: BindingTimes | None,
+    times: BindingTimes | Timeline | None,
     private: bool,
     engine: str,
     fused: bool,
