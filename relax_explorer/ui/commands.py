@@ -279,6 +279,8 @@ GRAPH = Command(
             "unicode",
             "ascii",
             "json",
+            "model-explorer",
+            "netron",
             default=None,
         ),
         choice("--engine", "layout engine", "auto", "pygraphviz", "dot", "builtin"),

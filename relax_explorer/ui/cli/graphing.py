@@ -179,6 +179,8 @@ def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> 
         "dot": graph.dot,
         "mermaid": graph.mermaid,
         "json": lambda: output.json_text(json_document("graph", graph.data()), 2),
+        "model-explorer": lambda: output.json_text(graph.graph_collection(), 2),
+        "netron": graph.netron,
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
