@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 else:
     from answering import Refused  # the program that runs this one
 
+Foreign: TypeAlias = Any
+"""An object of TVM, ONNX, PyTorch or TFLite, whose types are not read here."""
 Names: TypeAlias = "dict[str, str]"
 """Names for names: of variables for values of a model, or those that variables should have."""
-Tensors: TypeAlias = "dict[str, Any]"
+Tensors: TypeAlias = "dict[str, Foreign]"
 
 WORD = re.compile(r"[^0-9A-Za-z_]+")
 _TVM = "0.27"
 _RESERVED = {"R", "T", "I", "metadata", "main", "Module", "TypeVar"}
 
 
-def package(name: str) -> Any:
+def package(name: str) -> Foreign:
     """A package of the user's Python. Raises Refused if it is not there, or does not work."""
     try:
         return importlib.import_module(name)
@@ -48,7 +50,7 @@ def version(name: str) -> str:
     return str(getattr(sys.modules.get(name), "__version__", "unknown"))
 
 
-def front_end(name: str) -> Any:
+def front_end(name: str) -> Foreign:
     """A front end of TVM. Raises Refused if this is another version of TVM, or it wants another package."""
     package("tvm")
     if not version("tvm").startswith(f"{_TVM}."):
@@ -68,7 +70,7 @@ class Found:
     """What an importer made: a module whose function `main` takes `inputs` first, names of its variables, and names of its constants."""
 
     def __init__(
-        self, module: Any, names: Names, nodes: int, constants: Sequence[tuple[Any, str]] = ()
+        self, module: Foreign, names: Names, nodes: int, constants: Sequence[tuple[Foreign, str]] = ()
     ) -> None:
         self.module, self.names, self.nodes, self.constants = module, names, nodes, constants
         self.tensors: Tensors = {}  # values of parameters that are weights, by the name of the parameter
@@ -102,7 +104,7 @@ def check_lengths(lengths: Mapping[str, int], names: set[str]) -> None:
         raise Refused("usage", f"--shape {unknown}: the model has no such length; it has {has}")
 
 
-def is_value(value: Any) -> bool:
+def is_value(value: Foreign) -> bool:
     """True for a variable of Relax that holds a tensor; lengths are variables, too."""
     return (
         type(value).__name__ in ("Var", "DataflowVar")

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,6 +38,7 @@ def _beside(name: str) -> ModuleType:
 if TYPE_CHECKING:
     from relax_explorer.injected.answering import Refused
     from relax_explorer.injected.model_parts import (
+        Foreign,
         Found,
         Namer,
         Names,
@@ -115,7 +116,7 @@ _PACKAGES = {"onnx": "onnx", "torch": "torch", "tflite": "tflite"}
 _BY = {"onnx": "onnx.reference", "torch": "torch"}
 
 
-def _reader(format: str) -> Any:
+def _reader(format: str) -> Foreign:
     """The file that knows a format."""
     return _beside(f"{format}_models")
 
@@ -123,7 +124,7 @@ def _reader(format: str) -> Any:
 # -- programs --------------------------------------------------------------------------------------------------------
 
 
-def _without_constants(tvm: Any, found: Found, weights: str) -> tuple[Any, Tensors]:
+def _without_constants(tvm: Foreign, found: Found, weights: str) -> tuple[Foreign, Tensors]:
     """The module with its weights as parameters behind the inputs, and their arrays by the names that the model has for them."""
     relax, function = tvm.relax, found.module["main"]
     inputs = [param for param in function.params if param.name not in found.tensors]
@@ -147,17 +148,19 @@ def _stored_name(parameter: str, name: str) -> str:
     return name if _SEPARATORS.sub("_", name).strip("_") == parameter else parameter
 
 
-def _hoisted(relax: Any, function: Any, found: Found) -> tuple[list[tuple[Any, str, Any]], Any]:
+def _hoisted(
+    relax: Foreign, function: Foreign, found: Found
+) -> tuple[list[tuple[Foreign, str, Foreign]], Foreign]:
     """Parameters for the constants that leave a function, with names and arrays, and its body with them."""
     from tvm.relax.expr_functor import PyExprMutator, mutator
 
     namer = Namer([param.name for param in function.params])
     known = {hash(constant): name for constant, name in found.constants}
-    made: dict[int, tuple[Any, str, Any]] = {}
+    made: dict[int, tuple[Foreign, str, Foreign]] = {}
 
     @mutator
-    class Hoist(PyExprMutator):  # type: ignore[misc]  # TVM is not read here
-        def visit_generic_const_(self, constant: Any) -> Any:
+    class Hoist(PyExprMutator):
+        def visit_generic_const_(self, constant: Foreign) -> Foreign:
             key = hash(constant)
             if key not in made:
                 array = constant.data.numpy() if hasattr(constant, "data") else constant.value.numpy()
@@ -174,7 +177,7 @@ def _hoisted(relax: Any, function: Any, found: Found) -> tuple[list[tuple[Any, s
     return list(made.values()), body
 
 
-def _renamed(module: Any, names: Names) -> str:
+def _renamed(module: Foreign, names: Names) -> str:
     """The text of a module. Its variables have the names that a model has for their values, if nothing else has them."""
     text: str = module.script(show_meta=True)
     bound = Counter(re.findall(r"^\s*(\w+)(?:: .*?)? = ", text, re.MULTILINE))
@@ -198,7 +201,7 @@ def _renamed(module: Any, names: Names) -> str:
 # -- arrays ----------------------------------------------------------------------------------------------------------
 
 
-def _save(path: str, arrays: Mapping[str, Any]) -> None:
+def _save(path: str, arrays: Mapping[str, Foreign]) -> None:
     """Write arrays as a .safetensors file."""
     head: dict[str, object] = {}
     start = 0
@@ -216,7 +219,7 @@ def _save(path: str, arrays: Mapping[str, Any]) -> None:
             file.write(np.ascontiguousarray(array).tobytes())
 
 
-def _stored(array: Any, word: str) -> Any:
+def _stored(array: Foreign, word: str) -> Foreign:
     """An array with a dtype that a file of numpy does not tell."""
     if array.dtype.kind != "V":
         return array

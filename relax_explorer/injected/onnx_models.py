@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from relax_explorer.injected.answering import Refused
     from relax_explorer.injected.model_parts import (
         WORD,
+        Foreign,
         Found,
         Namer,
         Names,
@@ -60,31 +61,31 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
     return found
 
 
-def _variables_of(nodes: Mapping[str, Any], names: Names) -> Names:
+def _variables_of(nodes: Mapping[str, Foreign], names: Names) -> Names:
     """The names that variables should have, by those that they have."""
     return {value.name: names[key] for key, value in nodes.items() if key in names and is_value(value)}
 
 
-def _named_importer(front: Any, names: Names, graph: Any) -> Any:
+def _named_importer(front: Foreign, names: Names, graph: Foreign) -> Foreign:
     """TVM's importer; it binds the value of each node to a variable with its name."""
     alone = {item.name for item in graph.output} if len(graph.output) == 1 else set()
     alone -= {name for node in graph.node for name in node.input}
 
-    class Importer(front.ONNXGraphImporter):  # type: ignore[misc]  # TVM is not read here
+    class Importer(front.ONNXGraphImporter):
         def __init__(self) -> None:
             super().__init__(None, None)
-            self.current: Any = None  # the node that is read
+            self.current: Foreign = None  # the node that is read
             self._turn = iter([node for node in graph.node if node.op_type != "If"])
             self._depth = 0
 
-        def _convert_subgraph(self, *args: Any, **more: Any) -> Any:
+        def _convert_subgraph(self, *args: Foreign, **more: Foreign) -> Foreign:
             self._depth += 1
             try:
                 return super()._convert_subgraph(*args, **more)
             finally:
                 self._depth -= 1
 
-        def _convert_operator(self, *args: Any, **more: Any) -> Any:
+        def _convert_operator(self, *args: Foreign, **more: Foreign) -> Foreign:
             if self._depth:
                 return super()._convert_operator(*args, **more)
             self.current = node = next(self._turn)
@@ -97,7 +98,7 @@ def _named_importer(front: Any, names: Names, graph: Any) -> Any:
     return Importer()
 
 
-def _not_taken(graph: Any, node: Any, error: Exception) -> Refused:
+def _not_taken(graph: Foreign, node: Foreign, error: Exception) -> Refused:
     """Why TVM's importer stops at a model."""
     where = f"at the node {node_text(node)}" if node is not None else "before the first node"
     unranked = [item.name for item in graph.input if not item.type.tensor_type.HasField("shape")]
@@ -109,20 +110,20 @@ def _not_taken(graph: Any, node: Any, error: Exception) -> Refused:
     )  # fmt: skip
 
 
-def node_text(node: Any) -> str:
+def node_text(node: Foreign) -> str:
     """A node in a sentence: `/fc1/MatMul (MatMul)`."""
     label = node.name or (node.output[0] if node.output else "")
     return f"{label[:80]} ({node.op_type[:40]})"
 
 
-def onnx_names(graph: Any) -> Names:
+def onnx_names(graph: Foreign) -> Names:
     """The variable for the value of each node."""
     lengths = {dim.dim_param for item in graph.input for dim in item.type.tensor_type.shape.dim}
     namer = Namer([*lengths, *[WORD.sub("_", item.name) for item in (*graph.input, *graph.initializer)]])
     return {name: namer.name(name) for node in graph.node for name in node.output if name}
 
 
-def read_onnx(onnx: Any, path: str) -> tuple[Any, list[str]]:
+def read_onnx(onnx: Foreign, path: str) -> tuple[Foreign, list[str]]:
     """The model in a file, with nodes in order, and remarks. Raises Refused for one that is damaged, or that names data elsewhere."""
     size = os.path.getsize(path)
     if size > _MOST_FILE:
@@ -144,7 +145,7 @@ def read_onnx(onnx: Any, path: str) -> tuple[Any, list[str]]:
     return model, _put_in_order(model.graph)
 
 
-def _graphs(graph: Any) -> Iterator[Any]:
+def _graphs(graph: Foreign) -> Iterator[Foreign]:
     """A graph and those inside its nodes."""
     todo = [graph]
     while todo:
@@ -155,7 +156,7 @@ def _graphs(graph: Any) -> Iterator[Any]:
                 todo += [*item.graphs, *([item.g] if item.HasField("g") else [])]
 
 
-def _tensors(graph: Any) -> Iterator[Any]:
+def _tensors(graph: Foreign) -> Iterator[Foreign]:
     for inner in _graphs(graph):
         yield from inner.initializer
         for node in inner.node:
@@ -165,7 +166,7 @@ def _tensors(graph: Any) -> Iterator[Any]:
                     yield item.t
 
 
-def _check_data(onnx: Any, model: Any, folder: str) -> None:
+def _check_data(onnx: Foreign, model: Foreign, folder: str) -> None:
     """Refuse tensors whose data is missing, or lies outside of the folder of the model."""
     for tensor in _tensors(model.graph):
         count = 1
@@ -185,7 +186,7 @@ def _check_data(onnx: Any, model: Any, folder: str) -> None:
             raise Refused("unreadable", f"the tensor {tensor.name[:80]!r} claims {count:,} elements")
 
 
-def _bits(onnx: Any, tensor: Any) -> int:
+def _bits(onnx: Foreign, tensor: Foreign) -> int:
     """The bits of one element; 0 for one without a fixed size."""
     try:
         kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
@@ -196,14 +197,14 @@ def _bits(onnx: Any, tensor: Any) -> int:
     return 0 if kind.kind == "O" else 4 if "int4" in kind.name or "float4" in kind.name else 8 * kind.itemsize
 
 
-def _written(tensor: Any) -> int:
+def _written(tensor: Foreign) -> int:
     return max(len(getattr(tensor, name)) for name in _DATA)
 
 
 _DATA = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
 
-def _check_external(tensor: Any, folder: str, needed: int) -> None:
+def _check_external(tensor: Foreign, folder: str, needed: int) -> None:
     entries = {item.key: item.value for item in tensor.external_data}
     location = entries.get("location", "")
     place = os.path.realpath(os.path.join(folder, location))
@@ -229,7 +230,7 @@ def _check_external(tensor: Any, folder: str, needed: int) -> None:
         raise Refused("unreadable", f"{text}; {location[:200]!r} has {os.path.getsize(place):,}")
 
 
-def _check_opset(onnx: Any, model: Any) -> None:
+def _check_opset(onnx: Foreign, model: Foreign) -> None:
     """Refuse a model that is written in a version of the operators which its package does not know."""
     found = [item.version for item in model.opset_import if item.domain in _DEFAULT]
     newest = onnx.defs.onnx_opset_version()
@@ -242,7 +243,7 @@ def _check_opset(onnx: Any, model: Any) -> None:
         )
 
 
-def _put_in_order(graph: Any) -> list[str]:
+def _put_in_order(graph: Foreign) -> list[str]:
     """Put nodes behind those that they read. Returns a remark if they were not. Raises Refused for a cycle, and for a name that nothing makes."""
     given = {item.name for item in (*graph.input, *graph.initializer)} | {""}
     given |= {item.values.name for item in graph.sparse_initializer}
@@ -294,7 +295,7 @@ def _in_cycle(waiting: Mapping[int, set[int]], done: set[int]) -> int:
     return at
 
 
-def _read(node: Any) -> set[str]:
+def _read(node: Foreign) -> set[str]:
     """The names that a node reads, its branches included."""
     inner = [item.g for item in node.attribute if item.HasField("g")]
     names = set(node.input)
@@ -304,7 +305,7 @@ def _read(node: Any) -> set[str]:
     return names
 
 
-def _fix_lengths(graph: Any, lengths: Mapping[str, int]) -> None:
+def _fix_lengths(graph: Foreign, lengths: Mapping[str, int]) -> None:
     """Give lengths of inputs that have names these values. Raises Refused for a name that no length has."""
     dims = [dim for item in graph.input for dim in item.type.tensor_type.shape.dim]
     names = {dim.dim_param for dim in dims if dim.dim_param}
@@ -316,7 +317,7 @@ def _fix_lengths(graph: Any, lengths: Mapping[str, int]) -> None:
         del graph.value_info[:]
 
 
-def _missing_operators(onnx: Any, model: Any, known: Mapping[str, object]) -> list[str]:
+def _missing_operators(onnx: Foreign, model: Foreign, known: Mapping[str, object]) -> list[str]:
     """The operators that TVM's importer lacks, each with a node that uses it."""
     found: dict[str, str] = {}
     for graph in _graphs(model.graph):
@@ -328,7 +329,7 @@ def _missing_operators(onnx: Any, model: Any, known: Mapping[str, object]) -> li
     return [f"{label}, as in the node {node}" for label, node in found.items()][:8]
 
 
-def runner(path: str) -> Callable[[list[Any]], Tensors]:
+def runner(path: str) -> Callable[[list[Foreign]], Tensors]:
     """What runs a model: all values of its nodes, and its results as `out0`, `out1` and so on."""
     onnx = package("onnx")
     from onnx.reference import ReferenceEvaluator
@@ -343,7 +344,7 @@ def runner(path: str) -> Callable[[list[Any]], Tensors]:
             model.graph.output.append(onnx.ValueInfoProto(name=name))
     evaluator = ReferenceEvaluator(model)
 
-    def run(values: list[Any]) -> Tensors:
+    def run(values: list[Foreign]) -> Tensors:
         found = dict(
             zip(
                 [item.name for item in model.graph.output],

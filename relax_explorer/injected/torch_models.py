@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from relax_explorer.injected.answering import Refused
     from relax_explorer.injected.model_parts import (
+        Foreign,
         Found,
         Namer,
         Names,
@@ -28,18 +29,18 @@ else:
 class _Bytes:
     """A tensor of PyTorch as the bytes and the dtype that a file takes."""
 
-    def __init__(self, torch: Any, tensor: Any) -> None:
+    def __init__(self, torch: Foreign, tensor: Foreign) -> None:
         plain = tensor.detach().cpu().contiguous()
         self.dtype = str(tensor.dtype).removeprefix("torch.")
         self.shape = tuple(plain.shape)
         self._array = (plain.view(torch.int16) if self.dtype == "bfloat16" else plain).numpy()
         self.nbytes = self._array.nbytes
 
-    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+    def __array__(self, dtype: object = None, copy: object = None) -> Foreign:
         return self._array
 
 
-def _exported(path: str) -> tuple[Any, Any]:
+def _exported(path: str) -> tuple[Foreign, Foreign]:
     """PyTorch, and the program in a `.pt2` file."""
     torch = package("torch")
     try:
@@ -51,14 +52,14 @@ def _exported(path: str) -> tuple[Any, Any]:
         ) from None
 
 
-def _layer(node: Any) -> str:
+def _layer(node: Foreign) -> str:
     """The module that a node comes from: `layers.0.fc1`."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     path = str(stack[-1][0]) if stack else ""
     return "" if path.startswith("empty_nn_module_stack") else path  # PyTorch's word for none
 
 
-def torch_names(program: Any) -> Names:
+def torch_names(program: Foreign) -> Names:
     """The variable for the value of each node: that of its module and its operator."""
     namer = Namer(node.name for node in program.graph.nodes if node.op == "placeholder")
     names = {}
@@ -102,12 +103,12 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
 
 
 @contextlib.contextmanager
-def _unbound(tvm: Any) -> Iterator[Tensors]:
+def _unbound(tvm: Foreign) -> Iterator[Tensors]:
     """Keep TVM's importer from making constants of weights: they stay parameters, and stand in what this yields."""
     kept: Tensors = {}
     before = tvm.relax.transform.BindParams
 
-    def keep(function: str, values: Tensors) -> Callable[[Any], Any]:
+    def keep(function: str, values: Tensors) -> Callable[[Foreign], Foreign]:
         kept.update(values)
         return lambda module: module
 
@@ -118,7 +119,7 @@ def _unbound(tvm: Any) -> Iterator[Tensors]:
         tvm.relax.transform.BindParams = before
 
 
-def _with_lengths(tvm: Any, module: Any, lengths: Mapping[str, int]) -> Any:
+def _with_lengths(tvm: Foreign, module: Foreign, lengths: Mapping[str, int]) -> Foreign:
     """A module in which lengths with names have these values."""
     if not lengths:
         return module
@@ -130,13 +131,13 @@ def _with_lengths(tvm: Any, module: Any, lengths: Mapping[str, int]) -> Any:
     )(module)
 
 
-def runner(path: str) -> Callable[[list[Any]], Tensors]:
+def runner(path: str) -> Callable[[list[Foreign]], Tensors]:
     """What runs a program: all values of its nodes, and its results as `out0`, `out1` and so on."""
     torch, exported = _exported(path)
     program = exported.run_decompositions()
     names = torch_names(program)
 
-    def run(values: list[Any]) -> Tensors:
+    def run(values: list[Foreign]) -> Tensors:
         given = [_tensor(torch, value) for value in values]
         seen: Tensors = {}
         _interpreted(torch, program, given, seen)
@@ -148,13 +149,13 @@ def runner(path: str) -> Callable[[list[Any]], Tensors]:
     return run
 
 
-def _tensor(torch: Any, array: Any) -> Any:
+def _tensor(torch: Foreign, array: Foreign) -> Foreign:
     if array.dtype.name == "bfloat16":
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(np.array(array))
 
 
-def _interpreted(torch: Any, program: Any, inputs: list[Any], seen: Tensors) -> list[Any]:
+def _interpreted(torch: Foreign, program: Foreign, inputs: list[Foreign], seen: Tensors) -> list[Foreign]:
     """The results of a program for the user, node by node; `seen` gets every tensor on the way."""
     kinds = torch.export.graph_signature.InputKind
     state = {**dict(program.named_parameters()), **dict(program.named_buffers()), **program.constants}
@@ -164,8 +165,8 @@ def _interpreted(torch: Any, program: Any, inputs: list[Any], seen: Tensors) -> 
         for spec in program.graph_signature.input_specs
     ]
 
-    class Watched(torch.fx.Interpreter):  # type: ignore[misc]  # PyTorch is not read here
-        def run_node(self, n: Any) -> Any:
+    class Watched(torch.fx.Interpreter):
+        def run_node(self, n: Foreign) -> Foreign:
             value = super().run_node(n)
             if isinstance(value, torch.Tensor):
                 seen[n.name] = value.clone()

@@ -213,6 +213,7 @@ KINDS = {
     "pair",
     "many",
     "code",
+    "interpreter",
 }
 
 

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from relax_explorer.core.session.arrays import SafetensorsFile
-from relax_explorer.ui import models
+from relax_explorer.ui import imported_models as models
 from relax_explorer.ui.cli.main import group
 from relax_explorer.viz.answering_child import AnsweringChild
 from tests.support.models import ONNX, OnnxModel, onnx_mlp, write_onnx

@@ -46,7 +46,7 @@ from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import most_bytes
-from relax_explorer.ui.models import model_at
+from relax_explorer.ui.imported_models import model_at
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
 from relax_explorer.viz.workers import Workers
 

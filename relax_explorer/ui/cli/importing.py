@@ -30,7 +30,7 @@ from relax_explorer.ui.cli.input_options import lengths_given
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.files import CannotWrite, Target, target
-from relax_explorer.ui.models import Imported, Importer, computed, imported, model_at
+from relax_explorer.ui.imported_models import Imported, Importer, computed, imported, model_at
 from relax_explorer.viz.visible import visible
 
 _WEIGHTS = ".safetensors"

@@ -21,7 +21,7 @@ from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.models import open_model
+from relax_explorer.ui.imported_models import open_model
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import counted, visible
 
@@ -199,7 +199,7 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     """A stage with values for the constants that its text omits, if a source is given. A remark names the generated ones."""
     if source is None:
         return stage
-    from relax_explorer.core.session.inputs import with_constants
+    from relax_explorer.core.session.made_constants import with_constants
 
     stage, made_up = with_constants(stage, source)
     output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)

@@ -261,14 +261,8 @@ def run(
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     timeline = _timeline(trace, time_bindings)
-    asked = Asked(
-        break_,
-        stop_on,
-        watch,
-        trace if timeline is None else None,
-        shapes,
-        time_bindings or timeline is not None,
-    )
+    lines = trace if timeline is None else None
+    asked = Asked(break_, stop_on, watch, lines, shapes, time_bindings or timeline is not None)
     register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
         unused = func, typed(passes), expect, output_, asked.steps, time_bindings, calls, stage, const

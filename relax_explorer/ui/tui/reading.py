@@ -19,7 +19,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
-from relax_explorer.ui.models import open_model
+from relax_explorer.ui.imported_models import open_model
 
 if TYPE_CHECKING:
     from relax_explorer.viz.solver_steps import ContractSteps
@@ -63,7 +63,7 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
     if source is None:
         script = f"its script applies {build.written}; :passes file runs that" if build.written else ""
         return build, script or "; ".join(build.remarks)
-    from relax_explorer.core.session.inputs import with_constants
+    from relax_explorer.core.session.made_constants import with_constants
 
     found, notes = [], []
     for stage in build.stages:
