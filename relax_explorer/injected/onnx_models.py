@@ -62,8 +62,12 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
 
 
 def _variables_of(nodes: Mapping[str, Foreign], names: Names) -> Names:
-    """The names that variables should have, by those that they have."""
-    return {value.name: names[key] for key, value in nodes.items() if key in names and is_value(value)}
+    """The names that variables should have, by those that they have. Of several values in one variable, the first is meant."""
+    found: Names = {}
+    for key, value in nodes.items():
+        if key in names and is_value(value):
+            found.setdefault(value.name, names[key])
+    return found
 
 
 def _named_importer(front: Foreign, names: Names, graph: Foreign) -> Foreign:

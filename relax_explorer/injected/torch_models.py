@@ -83,11 +83,10 @@ def program(path: str, lengths: Mapping[str, int]) -> Found:
             text = (str(error).strip().splitlines() or [""])[-1][:300]
             raise Refused("unsupported", f"TVM's importer stops: {type(error).__name__}: {text}") from None
     names = torch_names(program)
-    made = {
-        value.name: names[node.name]
-        for node, value in importer.env.items()
-        if getattr(node, "name", None) in names and is_value(value)
-    }
+    made: Names = {}
+    for node, value in importer.env.items():
+        if getattr(node, "name", None) in names and is_value(value):
+            made.setdefault(value.name, names[node.name])
     results = [arg for node in program.graph.nodes if node.op == "output" for arg in node.args[0]]
     if len(results) == 1 and results[0].name in names:
         made["gv"] = f"{names[results[0].name]}_result"
