@@ -21,8 +21,8 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.arrays import SafetensorsFile
 from relax_explorer.core.session.builds import Build
-from relax_explorer.core.session.folders import address
-from relax_explorer.core.session.imported import build_of_import, format_of
+from relax_explorer.core.session.folders import address, model_at
+from relax_explorer.core.session.imported import build_of_import
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.load import MAX_BYTES
 from relax_explorer.viz.answering_child import INSTALL, AnsweringChild, Unanswered
@@ -87,19 +87,9 @@ _KNOWN: dict[tuple[object, ...], Imported] = {}
 """The models that this process has imported; their weights stand in a folder that goes with it."""
 
 
-def model_at(path: str) -> str:
-    """The format of the model at a path; empty if there is none, or it is no regular file."""
-    try:
-        return format_of(path) if os.path.isfile(path) else ""
-    except ValueError:  # a name with a null character
-        return ""
-
-
-def open_model(path: str | Path) -> Build | None:
-    """The build of the model at a path, or at `PATH@0`; None for anything else. Raises Failure."""
-    place = address(str(path))[0]
-    if not model_at(place):
-        return None
+def build_of_model(path: str) -> Build:
+    """The build of the model at a path, or at `PATH@0`. Raises Failure."""
+    place = address(path)[0]
     found = imported(place, Importer())
     return build_of_import(found.text, place, found.folder.name, found.remarks)
 
@@ -180,7 +170,7 @@ def _asked(
     question: str, path: str, importer: Importer, folder: str, values: Mapping[str, object]
 ) -> tuple[Any, dict[str, bytes]]:
     """The answer of a child. Raises Failure."""
-    given = {"path": os.path.abspath(path), "format": format_of(path), "folder": folder, **values}
+    given = {"path": os.path.abspath(path), "format": model_at(path), "folder": folder, **values}
     child = importer.child()
     try:
         return child.ask(question, given, {}, importer.seconds, f"importing {visible(path, 200)}")
@@ -225,7 +215,7 @@ def _explained(problem: Unanswered, path: str, importer: Importer) -> Failure:
 
 def _install(path: str, importer: Importer) -> str:
     """What to install where."""
-    pip = f"{visible(importer.python or 'python', 200)} -m pip install {_NEEDS[format_of(path)]}"
+    pip = f"{visible(importer.python or 'python', 200)} -m pip install {_NEEDS[model_at(path)]}"
     return f"{pip}; or name a Python that has them: rxe import {visible(path, 200)} --python PYTHON"
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import zipfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -20,15 +19,8 @@ from relax_explorer.core.session.stages import Stage, StageText
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.beginnings import MANIFEST
 
-FORMATS = {".onnx": "onnx", ".pt2": "torch", ".tflite": "tflite"}
-"""The formats of models by the endings of their names."""
 MADE_BY = "import"
 """The name of the stage that an importer makes."""
-
-
-def format_of(path: str) -> str:
-    """The format of a model, by its name; empty for anything else."""
-    return FORMATS.get(Path(path).suffix.lower(), "")
 
 
 class ImportedText(StageText):

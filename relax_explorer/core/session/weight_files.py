@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.arrays import Entry, MlcFolder, SafetensorsFile, Weights, damaged, numpy_file
 from relax_explorer.core.session.call_inputs import index_in
-from relax_explorer.core.session.containers import Container, open_container
 from relax_explorer.core.session.folders import is_container
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.containers import Container
 
 
 class ContainerWeights(Weights):
     """The weights in the container of an imported model."""
 
     def __init__(self, path: str) -> None:
+        from relax_explorer.core.session.containers import open_container  # few weights stand in one
+
         super().__init__(path)
         self._container: Container = open_container(path)
         self._digests: dict[str, str] = self._container.weights or {}

@@ -26,7 +26,7 @@ from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, read
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.folders import address
+from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.recorded import built
@@ -40,13 +40,11 @@ from relax_explorer.ui.cli import output, run
 from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
 from relax_explorer.ui.cli.compiled_run import compare_compiled, recording_with_values
 from relax_explorer.ui.cli.debug import commands_of
-from relax_explorer.ui.cli.importing import beside_framework
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
 from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.run import most_bytes
-from relax_explorer.ui.imported_models import model_at
 from relax_explorer.viz.child import ChildOutputTooLong, run_child, safe_environment
 from relax_explorer.viz.workers import Workers
 
@@ -273,6 +271,8 @@ def _framework(
     a: str, b: str | None, passes: str | None, python: str | None, sampling: Sampling, allowed: Tolerance
 ) -> Comparison:
     """Compare a program with the framework of the model that it was imported from."""
+    from relax_explorer.ui.cli.importing import beside_framework  # few programs are models
+
     if sampling.calls is not None:
         raise click.UsageError("--calls goes with programs; the framework of a model computes one call")
     build, name = build_and_stage(b or a, passes)

@@ -18,8 +18,8 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.session.arrays import SafetensorsFile
 from relax_explorer.core.session.compare import Comparison, against
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.folders import RECORDED
-from relax_explorer.core.session.imported import FORMATS, write_container
+from relax_explorer.core.session.folders import MODELS, RECORDED, model_at
+from relax_explorer.core.session.imported import write_container
 from relax_explorer.core.session.model_weights import input_count
 from relax_explorer.core.session.samples import Sample, function_of, sample_run
 from relax_explorer.core.session.stages import Stage
@@ -30,7 +30,7 @@ from relax_explorer.ui.cli.input_options import lengths_given
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.files import CannotWrite, Target, target
-from relax_explorer.ui.imported_models import Imported, Importer, computed, imported, model_at
+from relax_explorer.ui.imported_models import Imported, Importer, computed, imported
 from relax_explorer.viz.visible import visible
 
 _WEIGHTS = ".safetensors"
@@ -41,7 +41,7 @@ def import_model(
 ) -> Result:  # fmt: skip
     """Import a model, and write it with its weights."""
     if not model_at(model):
-        endings = ", ".join(FORMATS)
+        endings = ", ".join(MODELS)
         raise click.UsageError(f"{model} is no model: a file that ends with one of {endings} is imported")
     file = output_ or _target(f"{Path(model).stem}{RECORDED}")
     if file.name is None:

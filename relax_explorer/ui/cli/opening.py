@@ -15,13 +15,13 @@ from relax_explorer.core.phases.module_check import check, lenient
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build, open_notation
 from relax_explorer.core.session.builds import Build, concerning, executed, pipeline_of, runnable
+from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.imported_models import open_model
 from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import counted, visible
 
@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
 def build_at(path: str) -> Build:
     """The build at a path, or in standard input for `-`. A remark names the stages beside its main lineage. Raises Failure."""
-    build = (
-        build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
-        if path == "-"
-        else open_model(path) or open_notation(path) or open_build(path)
-    )
+    if path == "-":
+        build = build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
+    elif model_at(address(path)[0]):
+        from relax_explorer.ui.imported_models import build_of_model  # few programs are models
+
+        build = build_of_model(path)
+    else:
+        build = open_notation(path) or open_build(path)
     tell(build)
     return build
 

@@ -49,7 +49,6 @@ from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.tables import Column, Columns
-from relax_explorer.viz.trace_events import trace_events
 from relax_explorer.viz.visible import visible, visible_json
 
 
@@ -300,6 +299,8 @@ def _run_through(
         )
     finally:
         if isinstance(times, Timeline) and trace is not None:
+            from relax_explorer.viz.trace_events import trace_events  # few runs are traced
+
             events = trace_events(visible(session.filename, 200), session.stages, times.stretches)
             output.write(f"{visible_json(events)}\n", trace)
     return machine
