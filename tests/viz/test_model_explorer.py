@@ -62,6 +62,20 @@ def test_changes_and_heat_are_colours(tmp_path: Path) -> None:
     assert len({node["style"]["borderColor"] for node in changed}) > 2
 
 
-def test_functions_inside_are_layers() -> None:
-    found = graph("samples/12_transformer_layer.py", "--calls")
-    assert all("/" not in node["namespace"].replace("/", "", 3) for node in found["nodes"])
+def test_functions_inside_are_layers(tmp_path: Path) -> None:
+    program = (
+        PROGRAM.replace("z = R.add(y, y)", "z = M.twice(y)")
+        + """
+    @R.function(private=True)
+    def twice(a: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+        b = R.add(a, a)
+        c = R.exp(b)
+        return c
+"""
+    )
+    (tmp_path / "m.py").write_text(program)
+    spaces = {
+        node["label"]: node["namespace"] for node in graph(str(tmp_path / "m.py"), "--inside", "all")["nodes"]
+    }
+    assert spaces["exp"] == spaces["add"] != ""
+    assert spaces["x"] == ""
