@@ -90,16 +90,16 @@ def import_model(
 
 
 def run_model(
-    path: str, format: str, folder: str, samples: Sequence[Sequence[str]], parts: object
+    path: str, format: str, folder: str, samples: Sequence[Sequence[str]], parts: Mapping[str, bytes]
 ) -> tuple[object, dict[str, bytes]]:  # fmt: skip
-    """What a model computes, with all values on the way: `values0.safetensors` for `inputs0.npz`, and so on.
+    """What a model computes, with all values on the way: `values0.safetensors` for the part `inputs0`, an .npz, and so on.
 
     A sample is the dtypes of its inputs. The answer has the reason why the model stops for each one, or an empty text.
     """
     runner = _reader(format).runner(path)
     failures = []
     for number, dtypes in enumerate(samples):
-        with np.load(os.path.join(folder, f"inputs{number}.npz"), allow_pickle=False) as file:
+        with np.load(io.BytesIO(parts[f"inputs{number}"]), allow_pickle=False) as file:
             inputs = [_stored(file[f"in{place}"], word) for place, word in enumerate(dtypes)]
         try:
             values = runner(inputs)

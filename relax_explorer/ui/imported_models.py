@@ -10,7 +10,6 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ def imported(path: str, importer: Importer, weights: str = _WEIGHTS) -> Imported
     if key not in _KNOWN:
         folder = tempfile.TemporaryDirectory(prefix="rxe-import-")
         values = {"weights": weights, "lengths": dict(importer.lengths)}
-        told, parts = _asked("import", path, importer, folder.name, values)
+        told, parts = _asked("import", path, importer, folder.name, values, {})
         text = _text(path, parts.get("text", b""))
         _KNOWN[key] = Imported(path, text, folder, told if isinstance(told, dict) else {})
     return _KNOWN[key]
@@ -136,13 +135,10 @@ class Computed:
 
 def computed(path: str, importer: Importer, samples: Sequence[Sequence[Value]]) -> list[Computed]:
     """What the framework of a model computes on the inputs of each sample. Raises Failure."""
+    parts = {f"inputs{number}": _archive(inputs) for number, inputs in enumerate(samples)}
     with tempfile.TemporaryDirectory(prefix="rxe-import-") as folder:
-        for number, inputs in enumerate(samples):
-            held = io.BytesIO()
-            np.savez(held, **{f"in{n}": _plain(value) for n, value in enumerate(inputs)})
-            Path(folder, f"inputs{number}.npz").write_bytes(held.getvalue())
         dtypes = [[np.asarray(value).dtype.name for value in inputs] for inputs in samples]
-        told, _ = _asked("run", path, importer, folder, {"samples": dtypes})
+        told, _ = _asked("run", path, importer, folder, {"samples": dtypes}, parts)
         return [
             Computed(
                 str(told.get("by")),
@@ -151,6 +147,13 @@ def computed(path: str, importer: Importer, samples: Sequence[Sequence[Value]]) 
             )
             for number, why in enumerate(told.get("failures", ()))
         ]
+
+
+def _archive(inputs: Sequence[Value]) -> bytes:
+    """The inputs of a sample as an .npz."""
+    held = io.BytesIO()
+    np.savez(held, **{f"in{n}": _plain(value) for n, value in enumerate(inputs)})
+    return held.getvalue()
 
 
 def _plain(value: Value) -> Any:
@@ -167,13 +170,13 @@ def _values(path: str) -> dict[str, Value]:
 
 
 def _asked(
-    question: str, path: str, importer: Importer, folder: str, values: Mapping[str, object]
-) -> tuple[Any, dict[str, bytes]]:
+    question: str, path: str, importer: Importer, folder: str, values: Mapping[str, object], parts: Mapping[str, bytes]
+) -> tuple[Any, dict[str, bytes]]:  # fmt: skip
     """The answer of a child. Raises Failure."""
     given = {"path": os.path.abspath(path), "format": model_at(path), "folder": folder, **values}
     child = importer.child()
     try:
-        return child.ask(question, given, {}, importer.seconds, f"importing {visible(path, 200)}")
+        return child.ask(question, given, parts, importer.seconds, f"importing {visible(path, 200)}")
     except Unanswered as problem:
         raise _explained(problem, path, importer) from None
     finally:
