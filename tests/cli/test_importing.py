@@ -11,11 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from relax_explorer.core.session.arrays import SafetensorsFile
+from relax_explorer.core.session.imported import write_container
 from relax_explorer.ui import imported_models as models
 from relax_explorer.ui.cli.main import group
 from relax_explorer.viz.answering_child import AnsweringChild
@@ -369,3 +371,31 @@ def test_only_the_user_names_an_interpreter(tmp_path: Path, monkeypatch: pytest.
     Path("evil").chmod(0o755)
     invoke("import", write_onnx("mlp", tmp_path))
     assert not Path("ran").exists()
+
+
+def test_another_version_of_tvm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_onnx("mlp", tmp_path)
+    told = tmp_path / "packages" / "apache_tvm-0.20.0.dist-info"
+    told.mkdir(parents=True)
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: apache-tvm\nVersion: 0.20.0\n")
+    (tmp_path / "packages" / "tvm.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"))
+    done = invoke("import", path, "-o", str(tmp_path / "out.rxs"), status=2)
+    assert "error[RX0702]" in done.stderr
+    assert "has TVM 0.20.0; the importers of 0.27 are asked here" in done.stderr
+    assert "apache-tvm==0.27.*" in done.stderr
+
+
+# -- weights of every dtype ------------------------------------------------------------------------------------------
+
+
+def test_weights_of_bfloat16_stand_in_a_container(tmp_path: Path) -> None:
+    value = np.array([1.5, -2.0], ml_dtypes.bfloat16)
+    head = json.dumps({"a.w": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()
+    (tmp_path / "w.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + value.tobytes())
+    text = '@R.function\ndef main(x: R.Tensor((2,), "bfloat16"), a_w: R.Tensor((2,), "bfloat16")):\n'
+    text += '    R.func_attr({"num_input": 1, "rx.weights": "m.rxs"})\n    y = R.add(x, a_w)\n    return y\n'
+    with SafetensorsFile(str(tmp_path / "w.safetensors")) as weights, (tmp_path / "m.rxs").open("wb") as file:
+        write_container(file, text, weights, {})
+    found = json.loads(invoke("run", str(tmp_path / "m.rxs"), "--input", "x=ones", "--format", "json").stdout)
+    assert found["results"][0]["value"] == [2.5, -1.0]

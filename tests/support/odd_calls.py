@@ -597,6 +597,7 @@ CALLS = tuple(
 2 import {model_onnx} -o {folder}
 2 show {model_onnx}
 2 compare {model_onnx} {plain} --calls {commands_txt}
+2 compare {model_onnx} {plain} --workers 2
 2 record
 2 record --no-host --values
 2 record -- no_such_program

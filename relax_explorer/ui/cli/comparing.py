@@ -249,6 +249,10 @@ def compare(
         register_files(sampling.packed)
         return _stepped(a, b, passes, replace(sampling, samples=1), allowed, script)
     if ref is None and is_beside_framework(a, b, passes):
+        if is_spread:
+            raise click.UsageError(
+                "a model is compared with its framework in this process: no --workers or --scheduler"
+            )
         register_files(sampling.packed)
         return compared(_framework(a, b, passes, python, sampling, allowed), all)
     recording = recording_with_values(a) if b is None and passes is None and ref is None else None
