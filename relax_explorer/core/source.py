@@ -15,13 +15,15 @@ def with_line_feeds(text: str) -> str:
 class Source:
     """One text with its name. Columns are code points from 0, lines count from 1.
 
-    `above` lines of the file stand before the text: its first line has the number `above + 1`.
+    `above` lines of the file stand before the text: its first line has the number `above + 1`. `folder` holds the files that the text
+    names, if it is not that of its own file.
     """
 
-    def __init__(self, text: str, filename: str = "<text>", above: int = 0) -> None:
+    def __init__(self, text: str, filename: str = "<text>", above: int = 0, folder: str = "") -> None:
         self.text = text
         self.filename = filename
         self.above = above
+        self.folder = folder
 
     @cached_property
     def line_starts(self) -> list[int]:

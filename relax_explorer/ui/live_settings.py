@@ -55,6 +55,11 @@ def settings() -> Live | None:
     return _LIVE[0] if _LIVE else None
 
 
+def python() -> str:
+    """The interpreter that `--python` names; empty for the one that runs us."""
+    return _LIVE[0].python if _LIVE else ""
+
+
 def cancel() -> None:
     """End the pass that runs, if one does."""
     for started in _STARTED:

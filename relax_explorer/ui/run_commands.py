@@ -206,6 +206,12 @@ REDUCE_MOTION = flag("--reduce-motion", "nothing blinks or moves by itself (also
 PROGRAM_OR_NONE = Argument(
     "input", "a TVMScript file, or a folder of numbered stages", "source", required=False, metavar="[INPUT]"
 )
+SECONDS = Argument(
+    "--max-seconds", "time limit of the child that reads the model", "float", 600.0, metavar="N"
+)
+MEMORY = Argument(
+    "--max-memory", "memory limit of that child, in GiB of addresses", "float", 16.0, metavar="GIB"
+)
 
 
 # -- run commands ----------------------------------------------------------------------------------------------------
@@ -273,7 +279,12 @@ RUN = Command(
         ),
         CALLS,
         PROFILE,
-        Argument("--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"),
+        Argument(
+            "--trace",
+            "write one JSON line for each step to this file; or times of passes, bindings and kernels to a .json for Perfetto and chrome://tracing",
+            "target",
+            metavar="FILE.jsonl|.json",
+        ),
         JSON,
     ),
     (
@@ -317,7 +328,11 @@ COMPARE = Command(
     "Run two programs on equal inputs, and name the first binding where their values part.",
     Handler("comparing", "compare"),
     (
-        source("a", "a program: FILE, FILE@STAGE, or a folder of numbered stages", "A"),
+        source(
+            "a",
+            "a program: FILE, FILE@STAGE, or a folder of numbered stages; or a model, compared with its framework",
+            "A",
+        ),
         Argument("b", "another one (default: A after the passes)", "source", required=False, metavar="[B]"),
         *PIPELINE,
         Argument(
@@ -346,6 +361,7 @@ COMPARE = Command(
         "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
         "relax-explorer compare before.py after.py --step",
         "relax-explorer compare build.rxs",
+        "relax-explorer compare model.onnx model.rxs",
     ),
 )
 
@@ -482,6 +498,29 @@ RECORD = Command(
         "relax-explorer record -- python build.py",
         "relax-explorer record -o llama.rxs --no-host -- python -m mlc_llm compile llama",
         "relax-explorer record --values -- python build_and_run.py",
+    ),
+)
+
+IMPORT = Command(
+    "import",
+    "Import a model of ONNX, PyTorch (.pt2) or TFLite with TVM's importer, and keep it with its weights.",
+    Handler("importing", "import_model"),
+    (
+        source("model", "a model: .onnx, .pt2 (torch.export.save) or .tflite", "MODEL"),
+        target(
+            "a container .rxs with the weights, or a text .py with the weights beside it (default: MODEL.rxs)",
+            "FILE",
+        ),
+        PYTHON,
+        SHAPE,
+        SECONDS,
+        MEMORY,
+        JSON,
+    ),
+    (
+        "relax-explorer import model.onnx",
+        "relax-explorer import model.onnx --shape batch=1 -o model.py",
+        "relax-explorer import model.pt2 --python ~/venvs/torch",
     ),
 )
 

@@ -165,6 +165,18 @@ class Drawing(Graph, Shown):
 
         return mermaid_text(self)
 
+    def graph_collection(self) -> dict[str, object]:
+        """The graph for Model Explorer, with heat and marks as colours."""
+        from relax_explorer.viz.model_explorer import graph_collection  # rarely needed
+
+        return graph_collection(self)
+
+    def netron(self) -> str:
+        """The graph for Netron, as DOT in the form in which it knows operations and attributes."""
+        from relax_explorer.viz.netron import netron_text  # rarely needed
+
+        return netron_text(self)
+
     def data(self) -> dict[str, object]:
         """The graph as plain data, for JSON."""
         nodes = [

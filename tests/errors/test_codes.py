@@ -125,7 +125,7 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
 
 
 def test_command_line_ends_with_status_and_no_traceback(tmp_path: Path) -> None:
-    binary = tmp_path / "model.onnx"
+    binary = tmp_path / "model.bin"
     binary.write_bytes(b"\x08\x07\x00\x01" * 40)
     latin = tmp_path / "latin.py"
     latin.write_bytes(b"# caf\xe9\n")

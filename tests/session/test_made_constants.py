@@ -11,7 +11,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.phases.module_check import checked
-from relax_explorer.core.session.inputs import with_constants
+from relax_explorer.core.session.made_constants import with_constants
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui.tui.app import Explorer
 from tests.cli.test_commands import rxe_cli

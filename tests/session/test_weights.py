@@ -17,7 +17,7 @@ import pytest
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session import arrays
-from relax_explorer.core.session.arrays import open_weights
+from relax_explorer.core.session.weight_files import open_weights
 
 F32 = np.arange(6, dtype=np.float32).reshape(2, 3)
 

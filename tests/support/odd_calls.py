@@ -107,6 +107,7 @@ def write_files(folder: Path) -> dict[str, str]:
     (folder / "keys.txt").write_text("size 80 24\nkey 3 f\n")
     (folder / "far.txt").write_text("click 500 500\n")
     (folder / "wrong.txt").write_text("step\nbreak nowhere\n")
+    (folder / "model.onnx").write_bytes(b"no model")
     (folder / "bad.toml").write_text("profile = ")
     (folder / "nobody.toml").write_text('profile = "nobody"\n[run]\nshape = 3\nrtol = "x"\n')
     (folder / "shape.toml").write_text('[run]\nshape = ["n=2"]\n')
@@ -584,6 +585,19 @@ CALLS = tuple(
 0 bisect {plain} -p default -- true
 2 bisect {plain} -p LegalizeOps{nobody=1}
 2 bisect {kernel_only} -p default
+2 import
+2 import {plain}
+2 import {folder}
+2 import nothing.onnx
+2 import {model_onnx} -o -
+2 import {model_onnx} --max-seconds 0
+2 import {model_onnx} --max-memory nan
+2 import {model_onnx} --shape batch
+2 import {model_onnx} --python {folder}
+2 import {model_onnx} -o {folder}
+2 show {model_onnx}
+2 compare {model_onnx} {plain} --calls {commands_txt}
+2 compare {model_onnx} {plain} --workers 2
 2 record
 2 record --no-host --values
 2 record -- no_such_program

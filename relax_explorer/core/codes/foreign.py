@@ -56,3 +56,22 @@ NOT_ALLOWED = Code(
     "line of the explorer; no file, no setting and no recording of keys does.",
     "Type the pipeline yourself.",
 )
+BAD_MODEL = Code(
+    "RX0711",
+    "the model can't be read",
+    "The file is no model of its format, or is cut off, or damaged: a tensor claims more than is there, or a node reads what nothing makes. "
+    "A protobuf file has at most 2 GB.",
+    "Export the model again; save large weights beside it.",
+)
+DATA_OUTSIDE = Code(
+    "RX0712",
+    "data outside of the folder of the model",
+    "A model may keep weights in files beside it. This one names a file elsewhere, which is not opened: a model of a stranger could name any.",
+    "Put the file into the folder of the model, and name it there.",
+)
+NOT_IMPORTED = Code(
+    "RX0713",
+    "the importer does not take the model",
+    "TVM's importer has no such operator, or not in this form; or the model has a newer opset than the packages know, or its graph has a cycle.",
+    "Export the model in another way, or for an older opset; another version of TVM may know more: name its Python with `--python`.",
+)

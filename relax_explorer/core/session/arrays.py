@@ -23,7 +23,6 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.values import MOST_AXES, Value
 from relax_explorer.core.ir.dtype import dtype as dtype_called
 from relax_explorer.core.ops.kit.ndarrays import Array
-from relax_explorer.core.session.call_inputs import index_in
 
 # -- weight entries --------------------------------------------------------------------------------------------------
 # Files of named arrays: the entries that a file tells of, each read when it is needed.
@@ -560,14 +559,3 @@ def _list(value: object, what: str) -> list[object]:
     if not isinstance(value, list):
         raise damaged(f"{what} is missing")
     return value
-
-
-# -- weights ---------------------------------------------------------------------------------------------------------
-
-
-def open_weights(path: str) -> Weights:
-    """The file of arrays at a path. Raises Failure if it can't be read."""
-    index = index_in(path)
-    if index:
-        return MlcFolder(index)
-    return SafetensorsFile(path) if path.endswith(".safetensors") else numpy_file(path)

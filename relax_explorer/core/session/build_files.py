@@ -112,7 +112,8 @@ def _recording(path: str) -> Build:
 
     container = open_container(path)
     build = with_lineages(stages_of(container), path)
-    return dataclasses.replace(build, is_folder=True, remarks=tuple(remarks_on(container)))
+    is_model = container.weights is not None  # one program, which passes may start from
+    return dataclasses.replace(build, is_folder=not is_model, remarks=tuple(remarks_on(container)))
 
 
 def _folder(path: str) -> Build:

@@ -14,6 +14,8 @@ INDEXES = ("tensor-cache.json", "ndarray-cache.json")
 
 REST = "*"
 """The name of all parameters that have no source of their own, for a file with their entries."""
+WEIGHTS = "*weights"
+"""The name of the parameters that are weights of an imported model, for the file that its program names."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ Json: TypeAlias = "dict[str, Any]"
 
 PARTS = {recorder.STAGE: "stages.jsonl", recorder.LINEAGE: "lineages.jsonl", recorder.CALL: "calls.jsonl"}
 _OWN = re.compile(r"ir/([0-9a-f]{64})\.txt|data/([0-9a-f]{64})\.npy|[a-z]+\.jsonl?")
+_DIGEST_TEXT = re.compile(r"[0-9a-f]{64}")
 _REFERENCE = re.compile(r"rxs:([0-9a-f]{64}):([A-Za-z0-9+/=]+)")
 _MOST_DIRECTORY = 8 << 20  # bytes of the directory of an archive
 _MOST_LINES = 64 << 20  # bytes of one part
@@ -63,6 +64,7 @@ class Container:
     names: Sequence[str]  # of its texts and arrays
     is_journal: bool = False
     torn: int = 0  # bytes at the end of a journal that are no whole frame
+    weights: Json | None = None  # of an imported model: the digests of arrays by name
     _checked: set[str] = field(default_factory=set)
 
     def text(self, key: str) -> str:
@@ -305,7 +307,14 @@ def _archive(path: str, file: IO[bytes]) -> Container:
     told = [Told(item, {kind: [] for kind in PARTS}) for item in processes[: recorder.MOST_PROCESSES]]
     for kind, name in PARTS.items():
         _share(path, name, _part(path, read, name), kind, told)
-    return Container(path, told, read, [name for name in members if "/" in name])
+    weights = described.get("weights")
+    if weights is not None and not (isinstance(weights, dict) and all(map(_is_digest, weights.values()))):
+        raise damaged(path, "the manifest names weights without a SHA-256", MANIFEST)
+    return Container(path, told, read, [name for name in members if "/" in name], weights=weights)
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and _DIGEST_TEXT.fullmatch(value) is not None
 
 
 def _part(path: str, read: Callable[[str], bytes], name: str) -> bytes:

@@ -74,6 +74,18 @@ def is_container(path: str) -> bool:
 _BEGINNING = 64  # bytes that tell a recording
 
 
+MODELS = {".onnx": "onnx", ".pt2": "torch", ".tflite": "tflite"}
+"""The formats of models by the endings of their names."""
+
+
+def model_at(path: str) -> str:
+    """The format of the model at a path; empty if there is none, or it is no regular file."""
+    try:
+        return MODELS.get(Path(path).suffix.lower(), "") if os.path.isfile(path) else ""
+    except ValueError:  # a name with a null character
+        return ""
+
+
 # -- addresses -------------------------------------------------------------------------------------------------------
 # Addresses of stages: `PATH@STAGE`. Nothing of the core is imported for them.
 

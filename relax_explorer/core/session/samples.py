@@ -21,6 +21,7 @@ from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, generated_inputs
+from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.naming import FieldNames, names_from
 from relax_explorer.core.session.recording import Arguments, Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage
@@ -108,13 +109,13 @@ def samples_of(
 ) -> tuple[Sample, ...]:
     """`sampled` for a function of a module. A single source that is an .npz without a name holds all values, so it is the only sample.
 
-    Raises Failure if there is no such function.
+    Weights of an imported model come from the file that it names. Raises Failure if there is no such function.
     """
-    whole = CallInputs("", sources or {}).whole
-    if whole and not lengths:
+    call = with_weights(CallInputs("", sources or {}), [module], function)
+    if call.whole and not lengths:
         function_of(module, function)
-        return (Sample(file=whole, most=most, names=names),)
-    return sampled(function_of(module, function), count, sources, lengths, most, names)
+        return (Sample(file=call.whole, most=most, names=names),)
+    return sampled(function_of(module, function), count, call.sources, lengths, most, names)
 
 
 def function_of(module: IRModule, name: str) -> e.Function:
@@ -249,7 +250,7 @@ def start_of(
     fn = module.functions[function]
     assert type(fn) is e.Function  # the callers checked this
     names = names_from([module, *earlier], function)
-    values, note = call_values(fn, given, most, names)
+    values, note = call_values(fn, with_weights(given, [module, *earlier], function), most, names)
     return Start(module, function, values, None, note)
 
 

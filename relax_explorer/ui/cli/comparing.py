@@ -25,7 +25,7 @@ from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, read
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.folders import address
+from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.recorded import built
@@ -251,6 +251,13 @@ def compare(
             raise click.UsageError(_ONE_SAMPLE)
         register_files(sampling.packed)
         return _stepped(_pair(a, b, passes, with_), (a, b), replace(sampling, samples=1), allowed, script)
+    if (with_, ref) == (None, None) and is_beside_framework(a, b, passes):
+        if is_spread:
+            raise click.UsageError(
+                "a model is compared with its framework in this process: no --workers or --scheduler"
+            )
+        register_files(sampling.packed)
+        return compared(_framework(a, b, passes, sampling, allowed), all)
     recording = recording_with_values(a) if (b, passes, with_, ref) == (None,) * 4 else None
     if recording is not None:
         return compared(compare_compiled(recording, a, sampling.func, allowed), all)
@@ -262,6 +269,25 @@ def compare(
         raise click.UsageError("--ref compares A alone, in this process")
     register_files(sampling.packed)
     return compared(_recorded(a, passes, ref, sampling, allowed), all)
+
+
+def is_beside_framework(a: str, b: str | None, passes: str | None) -> bool:
+    """True if A is a model whose framework computes what B, or the imported program, is compared with."""
+    return bool(model_at(a)) and (b is not None or passes is None)
+
+
+def _framework(
+    a: str, b: str | None, passes: str | None, sampling: Sampling, allowed: Tolerance
+) -> Comparison:
+    """Compare a program with the framework of the model that it was imported from."""
+    from relax_explorer.ui.cli.importing import beside_framework  # few programs are models
+
+    if sampling.calls is not None:
+        raise click.UsageError("--calls goes with programs; the framework of a model computes one call")
+    build, name = build_and_stage(b or a, passes)
+    stage = chosen(build, name, -1)
+    function, found = sampling.of(build.stages[0])
+    return beside_framework(a, live_settings.python(), stage, build.title(stage), function, found, allowed)
 
 
 def _recorded(a: str, passes: str | None, ref: str, sampling: Sampling, allowed: Tolerance) -> Comparison:

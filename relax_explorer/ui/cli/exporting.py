@@ -13,6 +13,7 @@ from relax_explorer.core.passes.pipeline import Step, run_pipeline
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import leaves_of
 from relax_explorer.core.session.inputs import call_values
+from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.recording import Recording, finished
 from relax_explorer.core.session.reproducer import Reproducer
 from relax_explorer.core.session.samples import function_of
@@ -34,9 +35,8 @@ def export(
     stage, steps = stage_and_steps(input, passes, profile)
     module, steps = _before_live(stage.module, steps)
     entry = func or stage.entry
-    values, remark = call_values(
-        function_of(module, entry), inputs_given(input_, shape), most_bytes(max_input)
-    )
+    given = with_weights(inputs_given(input_, shape), [stage.module], entry)
+    values, remark = call_values(function_of(module, entry), given, most_bytes(max_input))
     run = interruptible(
         lambda interrupt: _run(module, entry, values, interrupt),
     )

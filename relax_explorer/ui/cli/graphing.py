@@ -18,6 +18,7 @@ from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import call_values
+from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -178,6 +179,8 @@ def draw(graph: Drawing, target: Target, format: str | None, engine: Engine) -> 
         "dot": graph.dot,
         "mermaid": graph.mermaid,
         "json": lambda: output.json_text(json_document("graph", graph.data()), 2),
+        "model-explorer": lambda: output.json_text(graph.graph_collection(), 2),
+        "netron": graph.netron,
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
@@ -250,6 +253,8 @@ def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interru
     if func is None and type(stage.module.functions.get(name)) is not e.Function:
         return None
     fn = relax_function(stage.module, name)
-    values, note = call_values(fn, inputs_given(sources, shape, name), most_bytes(gigabytes))
+    values, note = call_values(
+        fn, with_weights(inputs_given(sources, shape, name), [stage.module], name), most_bytes(gigabytes)
+    )
     debugger = Debugger(stage.module, name, values, session.cache, interrupt, private=True)
     return logged(debugger, note)

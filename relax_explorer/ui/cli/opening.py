@@ -15,6 +15,7 @@ from relax_explorer.core.phases.module_check import check, lenient
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build, open_notation
 from relax_explorer.core.session.builds import Build, concerning, executed, pipeline_of, runnable
+from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.load import read_stream
@@ -34,11 +35,14 @@ if TYPE_CHECKING:
 
 def build_at(path: str) -> Build:
     """The build at a path, or in standard input for `-`. A remark names the stages beside its main lineage. Raises Failure."""
-    build = (
-        build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
-        if path == "-"
-        else open_notation(path) or open_build(path)
-    )
+    if path == "-":
+        build = build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
+    elif model_at(address(path)[0]):
+        from relax_explorer.ui.imported_models import build_of_model  # few programs are models
+
+        build = build_of_model(path)
+    else:
+        build = open_notation(path) or open_build(path)
     tell(build)
     return build
 
@@ -198,7 +202,7 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     """A stage with values for the constants that its text omits, if a source is given. A remark names the generated ones."""
     if source is None:
         return stage
-    from relax_explorer.core.session.inputs import with_constants
+    from relax_explorer.core.session.made_constants import with_constants
 
     stage, made_up = with_constants(stage, source)
     output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)

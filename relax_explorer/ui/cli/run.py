@@ -20,6 +20,7 @@ from relax_explorer.core.exec.kernels import LLVM
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
+from relax_explorer.core.exec.timeline import Timeline
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
@@ -28,8 +29,10 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.builds import concerning
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
+from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.ranked import divided
 from relax_explorer.core.session.samples import Start
@@ -49,6 +52,7 @@ from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.tables import Column, Columns
+from relax_explorer.viz.visible import visible, visible_json
 
 
 def save(results: dict[str, Value], target: Target) -> None:
@@ -258,15 +262,17 @@ def run(
 ) -> Result | int:  # fmt: skip
     """Run a function of a stage."""
     _need_file(output_)
-    asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings)
+    timeline = _timeline(trace, time_bindings)
+    lines = trace if timeline is None else None
+    asked = Asked(break_, stop_on, watch, lines, shapes, time_bindings or timeline is not None)
     register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
         unused = func, typed(passes), expect, output_, asked.steps, time_bindings, calls, stage, const
-        return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input))
+        return run_contracts(input, unused, lambda fn: run_inputs(fn, inputs_given(input_, shape), max_input))
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     choice = func, input_, shape, max_input
-    others = asked.steps, time_bindings, expect, output_, calls, engine != LLVM, no_fused
+    others = asked.steps, trace, time_bindings, expect, output_, calls, engine != LLVM, no_fused
     if ranks is not None or unsharded is not None:
         return _on_ranks(session, ranks, unsharded, choice, private, others)
     start = started(session, calls, choice, private)
@@ -279,9 +285,7 @@ def run(
             return stopped(walked, start.program, output.FOUND if stop_on is not None else output.OK)
         machine, more = walked.debugger.machine, walked.data
     else:
-        machine = interruptible(
-            lambda interrupt: _ended(session, start, interrupt, times, private, engine, not no_fused)
-        )
+        machine = _run_through(session, start, timeline or times, trace, private, engine, not no_fused)
         more = {} if times is None else _times_data(times)
     _report_times_and_remarks(machine, times)
     results = _results_of(machine, start.program)
@@ -313,7 +317,12 @@ def _on_ranks(
     fn = relax_function(module, name)
     if unsharded is None:
         arguments = [
-            run_inputs(fn, of_rank(sources, rank), shape, gigabytes, is_told=not rank)
+            run_inputs(
+                fn,
+                with_weights(inputs_given(of_rank(sources, rank), shape), [module], name),
+                gigabytes,
+                is_told=not rank,
+            )
             for rank in range(count)
         ]
         return ranked(module, name, arguments, None, session.cache, private)
@@ -324,10 +333,37 @@ def _on_ranks(
     other = session_to_run(unsharded, None, None, "spec").stages[-1]
     whole_name = name if name in other.module.functions else other.entry
     whole_fn = relax_function(other.module, whole_name)
-    given = run_inputs(whole_fn, sources, shape, gigabytes)
+    call = with_weights(inputs_given(sources, shape), [other.module], whole_name)
+    given = run_inputs(whole_fn, call, gigabytes)
     named = dict(zip([param.name for param in whole_fn.params], given, strict=True))
     whole = Whole(other.module, whole_name, given)
     return ranked(module, name, divided(fn, named, count), whole, session.cache, private)
+
+
+def _run_through(
+    session: Session, start: Start, times: BindingTimes | Timeline | None, trace: Target | None, private: bool, engine: str, fused: bool
+) -> Machine:  # fmt: skip
+    """Run to the end. A trace of times is also written if the program traps."""
+    try:
+        machine: Machine = interruptible(
+            lambda interrupt: _ended(session, start, interrupt, times, private, engine, fused)
+        )
+    finally:
+        if isinstance(times, Timeline) and trace is not None:
+            from relax_explorer.viz.trace_events import trace_events  # few runs are traced
+
+            events = trace_events(visible(session.filename, 200), session.stages, times.stretches)
+            output.write(f"{visible_json(events)}\n", trace)
+    return machine
+
+
+def _timeline(trace: Target | None, is_timed: bool) -> Timeline | None:
+    """What notes when each binding ran, if a file that ends with `.json` asks for it: the lines of steps are a `.jsonl`."""
+    if trace is None or trace.name is None or not trace.name.endswith(".json"):
+        return None
+    if is_timed:
+        raise click.UsageError("--trace FILE.json holds the times of --time-bindings: leave one of them out")
+    return Timeline()
 
 
 def _report_times_and_remarks(machine: Machine, times: BindingTimes | None) -> None:
@@ -390,9 +426,11 @@ def started(
     if is_contract(path) and name == at.entry:
         # Its Relax form takes any tensors, and checks them line by line.
         contracts, _ = read_contract(read_text(path), path)
-        return Start(at.module, name, run_inputs(function_of_inputs(contracts), sources, shape, gigabytes))
+        given = inputs_given(sources, shape)
+        return Start(at.module, name, run_inputs(function_of_inputs(contracts), given, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
-    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, names_of_fields(session, name)))
+    given = with_weights(inputs_given(sources, shape), [at.module], name)
+    return Start(at.module, name, run_inputs(fn, given, gigabytes, names_of_fields(session, name)))
 
 
 def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
@@ -430,7 +468,7 @@ def _ended(
     session: Session,
     start: Start,
     interrupt: Interrupt,
-    times: BindingTimes | None,
+    times: BindingTimes | Timeline | None,
     private: bool,
     engine: str,
     fused: bool,
@@ -455,19 +493,13 @@ def _ended(
 
 
 def run_inputs(
-    fn: e.Function,
-    sources: tuple[str, ...],
-    shape: tuple[str, ...],
-    gigabytes: float,
-    names: FieldNames | None = None,
-    is_told: bool = True,
+    fn: e.Function, call: CallInputs, gigabytes: float, names: FieldNames | None = None, is_told: bool = True
 ) -> list[Any]:
     """The inputs of the options `--input` and `--shape`. Made-up ones and translated names are noted on standard error, if that `is_told`.
 
     `names` are those that a build tells for the fields of tuple parameters.
     """
     most = most_bytes(gigabytes)
-    call = inputs_given(sources, shape)
     for remark in file_remarks(fn, call, names) if is_told else ():
         output.say(remark, err=True)
     if call.whole:

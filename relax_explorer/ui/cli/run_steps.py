@@ -128,7 +128,7 @@ class Asked:
     def __post_init__(self) -> None:
         if self.is_timed and self.steps:
             raise click.UsageError(
-                "--time-bindings measures a run without steps: leave --break, --stop-on, --watch, --shapes and --trace out"
+                "--time-bindings and --trace FILE.json measure a run without steps: leave --break, --stop-on, --watch, --shapes and other traces out"
             )
 
     @property

@@ -13,6 +13,7 @@ from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, pipeline_of
+from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -58,11 +59,16 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
 
     `source` makes constants that the texts omit; with None they stay unknown.
     """
-    build = open_build(path)
+    if model_at(address(path)[0]):
+        from relax_explorer.ui.imported_models import build_of_model  # few programs are models
+
+        build = build_of_model(path)
+    else:
+        build = open_build(path)
     if source is None:
         script = f"its script applies {build.written}; :passes file runs that" if build.written else ""
         return build, script or "; ".join(build.remarks)
-    from relax_explorer.core.session.inputs import with_constants
+    from relax_explorer.core.session.made_constants import with_constants
 
     found, notes = [], []
     for stage in build.stages:
