@@ -497,7 +497,7 @@ class _ModuleReader:
     def _known_kernel(self, node: python_tree.KnownFunction) -> None:
         """A PrimFunc whose text was read in another stage. Raises NotInPieces if it means something else here."""
         known = (self.ctx.kernels or {}).get(self._key(node.text))
-        if known is None or node.name in self.functions:
+        if known is None:
             raise python_tree.NotInPieces
         self.functions[node.name] = known
 

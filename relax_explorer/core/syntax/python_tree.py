@@ -260,7 +260,7 @@ def cut(text: str, known: Iterable[str] = ()) -> tuple[str, dict[int, Cut]]:
     limit = len(lines) if quotes < 0 else text.count("\n", 0, quotes)
     found: dict[int, Cut] = {}
     for function in known:
-        place = _function_at(text, function, lines, limit)
+        place = _function_at(text, function, lines)
         if place is not None:
             found[place.first + place.count - 1] = place
     _take_away(found, lines)
@@ -272,18 +272,13 @@ def cut(text: str, known: Iterable[str] = ()) -> tuple[str, dict[int, Cut]]:
 _NAMED = re.compile(r"\s*@[^\n]*\n\s*def (\w+)\(")
 
 
-def _function_at(text: str, function: str, lines: list[str], limit: int) -> KnownFunction | None:
-    """The place of the text of a function, if it ends there and no other decorator stands above it."""
+def _function_at(text: str, function: str, lines: list[str]) -> KnownFunction | None:
+    """The first place where the text of a function stands. If it is none, such as a part of a longer function, the skeleton tells."""
     start, named = text.find(function), _NAMED.match(function)
     if start < 0 or named is None or text[start - 1 : start] not in ("", "\n"):
         return None
     first = text.count("\n", 0, start)
-    end = first + function.count("\n")
-    place = KnownFunction(lines[first:end], first + 1, named[1])
-    following = next((line for line in lines[end:] if line.strip()), "")
-    is_whole = len(following) - len(following.lstrip()) <= place.indent
-    is_first = not lines[first - 1].lstrip().startswith("@") if first else True
-    return place if is_whole and is_first and end <= limit else None
+    return KnownFunction(lines[first : first + function.count("\n")], first + 1, named[1])
 
 
 def _runs(lines: list[str], limit: int) -> dict[int, Cut]:
