@@ -294,7 +294,12 @@ GRAPH = Command(
             metavar="I..J",
         ),
         choice(
-            "--heat", "run the function, and colour bindings by time or bytes", "time", "bytes", default=None
+            "--heat",
+            "run the function, and colour bindings by time or bytes; machine: by what they took in a recorded run",
+            "time",
+            "bytes",
+            "machine",
+            default=None,
         ),
         RUN_INPUT,
         SHAPE,

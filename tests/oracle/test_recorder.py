@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.containers import open_container
 from relax_explorer.core.session.stages import Kind
 from relax_explorer.ui.cli.recorded_child import default_name
 from tests.cli.test_commands import rxe_cli
@@ -475,6 +477,16 @@ with record("run.rxs") as recording:
                    env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     found = rxe_cli("compare", str(tmp_path / "run.rxs"), "--all")
     assert (found.exit_code, "alloc: equal" in found.stdout) == (0, True)
+
+
+def test_only_calls_with_such_names_are_recorded(tmp_path: Path) -> None:
+    begin = "module, parameters = models.cnn()"
+    script = BUILD.format(model="cnn").replace("module = models.cnn()[0]", begin) + RUN
+    done = recorded(tmp_path, script, "--values=conv2d*,relu", "--no-host")
+    assert done.returncode == 0, done.stderr
+    told = open_container(str(tmp_path / "build.rxs")).told
+    names = [line["name"] for item in told for line in item.lines[recorder.CALL]]
+    assert names == ["conv2d", "relu", "conv2d1", "relu", "conv2d2"]
 
 
 GENERATE = """

@@ -25,6 +25,7 @@ from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, readable
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
+from relax_explorer.core.session.compiled_beside import with_values
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.inputs import file_remarks
@@ -38,7 +39,7 @@ from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import output, run
 from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
-from relax_explorer.ui.cli.compiled_run import compare_compiled, recording_with_values
+from relax_explorer.ui.cli.compiled_run import compare_compiled
 from relax_explorer.ui.cli.debug import commands_of
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
@@ -247,7 +248,7 @@ def compare(
             raise click.UsageError(_ONE_SAMPLE)
         register_files(sampling.packed)
         return _stepped(a, b, passes, replace(sampling, samples=1), allowed, script)
-    recording = recording_with_values(a) if b is None and passes is None and ref is None else None
+    recording = with_values(a) if b is None and passes is None and ref is None else None
     if recording is not None:
         return compared(compare_compiled(recording, a, sampling.func, allowed), all)
     if ref is None:

@@ -86,6 +86,8 @@ def command_line(app: Controls) -> str:
         return command(state.solving.command).text(solved)
     if screen == "debug":
         return called(app, "debug")
+    if screen == "compare" and state.compared is not None and state.compared.compiled:
+        return _compiled_twin(app, "")
     if screen == "compare" and state.compared is not None:
         return called(app, "compare", **pair(app, state.compared.a, state.compared.b))
     if screen == "checks":
@@ -242,6 +244,15 @@ def _compare_twin(app: Controls, text: str) -> str:
     named = pair(app, first, last)
     is_told = first != last and (named or (first, last) == (0, session.total))
     return called(app, "compare", **named) if is_told else ""
+
+
+def _compiled(app: Controls, text: str) -> None:
+    app.show_screen("compare", starts=False)
+    app.verdicts.compiled(int(text) if text else None)
+
+
+def _compiled_twin(app: Controls, text: str) -> str:
+    return command("compare").text({"a": app.state.path, "all": True}) if app.state.path else ""
 
 
 # -- runs ------------------------------------------------------------------------------------------------------------
@@ -481,6 +492,8 @@ TYPED: tuple[Command[None], ...] = (
     Command("all", "Find a text in all stages.", lambda app, text: app.pictures.search_everywhere(text), (word("TEXT", "variable"),),
             twin="a search for text: any tool that searches files does it on the output of show"),
     Command("compare", "Compare the values of this stage with those of another one.", _compare, (word("[N|PASS]", "stage"),), twin=_compare_twin),
+    Command("compiled", "Show the values of the compiled program, as a recording has them, beside ours; RUN is the number of a run.",
+            _compiled, (word("[RUN]", "int"),), twin=_compiled_twin, needs="program"),
     Command("bisect", described("bisect"), lambda app, text: app.verdicts.bisect(),
             twin=lambda app, text: called(app, "bisect"), needs="program"),
     Command("inputs", "Choose the inputs of the run.", _inputs,
