@@ -182,6 +182,13 @@ CHECK = Command(
     ),
 )
 
+SAVE = Command(
+    "save",
+    "Save a program with passes as a session of the explorer, in one file that `rxe FILE` opens.",
+    Handler("exploring", "save"),
+    (INPUT, PASSES, target("the file to write; by default NAME.rxs", "FILE.rxs")),
+)
+
 OPT = Command(
     "opt",
     "Apply passes and print the module.",
@@ -417,6 +424,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     SHOW,
     CHECK,
     OPT,
+    SAVE,
     RUN,
     DEBUG,
     DIFF,

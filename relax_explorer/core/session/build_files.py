@@ -106,11 +106,17 @@ def part(build: Build, name: str) -> Build:
 
 
 def _recording(path: str) -> Build:
-    """The passes of a recording."""
+    """The passes of a recording, or the program of a session of the explorer."""
     from relax_explorer.core.session.containers import open_container  # few builds are recorded
     from relax_explorer.core.session.recorded_builds import remarks_on, stages_of
 
     container = open_container(path)
+    if container.session is not None:
+        from relax_explorer.core.session.saved import build_of_session, saved_of
+
+        saved = saved_of(container)
+        assert saved is not None  # as it is in the container
+        return build_of_session(container, saved)
     build = with_lineages(stages_of(container), path)
     return dataclasses.replace(build, is_folder=True, remarks=tuple(remarks_on(container)))
 

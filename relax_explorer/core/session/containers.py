@@ -59,6 +59,7 @@ class Container:
     told: list[Told]
     read: Callable[[str], bytes]
     names: Sequence[str]  # of its texts and arrays
+    session: Json | None = None  # of the explorer, if the file holds one
     is_journal: bool = False
     torn: int = 0  # bytes at the end of a journal that are no whole frame
     _checked: set[str] = field(default_factory=set)
@@ -226,7 +227,7 @@ def _journal(path: str, file: IO[bytes]) -> Container:
             return _unpacked(data) if name.startswith("ir/") else data
 
     size = os.fstat(file.fileno()).st_size
-    return Container(path, [told], read, list(places), True, size - end)
+    return Container(path, [told], read, list(places), None, True, size - end)
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -300,7 +301,9 @@ def _archive(path: str, file: IO[bytes]) -> Container:
     ]
     for kind, name in recorder.PARTS.items():
         _share(path, name, _part(path, read, name), kind, told)
-    return Container(path, told, read, [name for name in members if "/" in name])
+    session = described.get("session")
+    names = [name for name in members if "/" in name]
+    return Container(path, told, read, names, session if isinstance(session, dict) else None)
 
 
 def _part(path: str, read: Callable[[str], bytes], name: str) -> bytes:

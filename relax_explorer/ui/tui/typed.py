@@ -431,6 +431,19 @@ def _theme_twin(app: Controls, text: str) -> str:
 
 _THEMES = tuple(name.removeprefix("rxe-") for name in THEMES)
 
+
+def _save(app: Controls, text: str) -> None:
+    app.saving.save(text or _saved_name(app))
+
+
+def _saved_name(app: Controls) -> str:
+    return f"{Path(app.state.path or 'session').name.partition('@')[0].partition('.')[0]}.rxs"
+
+
+def _save_twin(app: Controls, text: str) -> str:
+    return twin(app, "save", output_=text or _saved_name(app))
+
+
 # -- what is known ---------------------------------------------------------------------------------------------------
 
 
@@ -538,6 +551,10 @@ TYPED: tuple[Command[None], ...] = (
     Command("commands", "List the commands of this line.", _commands, twin="commands of the explorer"),
     Command("export", "Write the screen: svg and mermaid (the graph), html, json or text.", lambda app, text: app.exports.export(text),
             (word("FORMAT", "export"), word("[FILE]", "target")), twin=_export_twin, needs="program"),
+    Command("save", "Save the session with edits, marks, breakpoints and inputs; rxe opens the file.", _save, (word("[FILE]", "target"),),
+            twin=_save_twin, needs="program"),
+    Command("recover", "Go on with the session that a killed explorer left on this program.", lambda app, text: app.saving.recover(),
+            twin="a session of the explorer", needs="program"),
     Command("report", "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
             lambda app, text: app.exports.report(text), (word("[FILE]", "target"),), twin=_report_twin, needs="program"),
     Command("picture", described("image"), _picture,
