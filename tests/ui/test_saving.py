@@ -9,6 +9,7 @@ import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from relax_explorer.ui.tui import saving
 from relax_explorer.ui.tui.app import Explorer
 from tests.cli.test_commands import rxe_cli
 from tests.support.recordings import archive as recording
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press, typed
 
 PROGRAM = """@I.ir_module
@@ -110,6 +111,12 @@ def test_the_shell_saves_a_program_with_passes(program: str, tmp_path: Path) -> 
     assert (refused.exit_code, "has its own passes" in refused.stderr) == (2, True)
 
 
+async def kept(pilot: Any, app: Explorer) -> None:
+    """Have what was done on the disk now. Nobody waits for this work, so the explorer counts as idle."""
+    app.saving.keep()
+    await wait(pilot, lambda: not app.jobs.is_working("keep"))
+
+
 async def worked(pilot: object, app: Explorer) -> None:
     """Work of a user: a pass off, a mark, a breakpoint with a condition, a watch, inputs."""
     await idle(pilot, app)
@@ -170,8 +177,7 @@ async def test_what_a_killed_explorer_left_is_offered_and_comes_back(
         with monkeypatch.context() as patch:
             patch.setattr(saving.os, "getpid", lambda: gone.pid)
             await worked(pilot, app)
-            app.saving.keep()
-            await idle(pilot, app)
+            await kept(pilot, app)
         app._is_cut = True  # as if it did not come to its end
     folder = directories.state() / "sessions"
     assert len(list(folder.iterdir())) == 1
@@ -181,8 +187,7 @@ async def test_what_a_killed_explorer_left_is_offered_and_comes_back(
         assert "a session of this program ended early; :recover goes on with it" in screen_text(again)
         await typed(pilot, again, "recover")
         await is_as_it_was(pilot, again)
-        again.saving.keep()
-        await idle(pilot, again)
+        await kept(pilot, again)
         assert [item.stem.rpartition("-")[2] for item in folder.iterdir()] == [str(os.getpid())]
         await typed(pilot, again, "recover")
         assert "no session of this program was left" in screen_text(again)
@@ -194,8 +199,7 @@ async def test_a_session_without_work_keeps_nothing(program: str) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "right_square_bracket", "j")
-        app.saving.keep()
-        await idle(pilot, app)
+        await kept(pilot, app)
         assert not (directories.state() / "sessions").exists() or not list(
             (directories.state() / "sessions").iterdir()
         )
@@ -215,8 +219,7 @@ async def test_the_oldest_of_many_left_sessions_go(program: str, monkeypatch: py
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "m", "a")
-        app.saving.keep()
-        await idle(pilot, app)
+        await kept(pilot, app)
         left = {place.name.partition("-")[0] for place in folder.iterdir()}
     assert left >= {"2", "3", "4"}
     assert not left & {"0", "1"}
