@@ -121,6 +121,9 @@ async def worked(pilot: object, app: Explorer) -> None:
     """Work of a user: a pass off, a mark, a breakpoint with a condition, a watch, inputs."""
     await idle(pilot, app)
     await typed(pilot, app, "toggle FuseOps")
+    await typed(pilot, app, "toggle LegalizeOps")
+    await typed(pilot, app, "toggle FuseOps")
+    await press(pilot, app, "u", "u")
     await typed(pilot, app, "stage 1")
     await typed(pilot, app, "go c")
     await press(pilot, app, "m", "q", "2")
@@ -152,6 +155,10 @@ async def is_as_it_was(pilot: object, app: Explorer) -> None:
     assert [item.number for item in app.run_control.session.watches] == [1]
     await press(pilot, app, "1", "u")
     assert [item.is_on for item in app.state.plan.entries] == [True, True]
+    await press(pilot, app, "ctrl+r")
+    assert [item.is_on for item in app.state.plan.entries] == [True, False]
+    await press(pilot, app, "ctrl+r")
+    assert [item.is_on for item in app.state.plan.entries] == [False, False]
 
 
 async def test_a_saved_session_opens_where_it_was(program: str, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ class Saving:
             with suppress(OSError, CannotWrite):  # a read-only home: nothing is lost but this file
                 own.parent.mkdir(parents=True, exist_ok=True)
                 target(str(own)).write(archive(saved))
+                _drop_oldest()
 
         self.app.jobs.start(
             "keep", "keeping the session", work, lambda _: None, replaces=False, is_quiet=True
