@@ -425,6 +425,18 @@ recording.__enter__()
     assert len(seen) > KILLS // 4
 
 
+def test_a_recording_that_is_killed_from_outside_loses_at_most_the_pass_that_ran(tmp_path: Path) -> None:
+    """At any time: between frames, in the middle of one, while the archive is made."""
+    command = [sys.executable, "-m", "tests.oracle.recording_kills", str(KILLS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=200,
+                          env={**os.environ, "TMPDIR": str(tmp_path)})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *lines, _ = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == KILLS
+    assert [line for line in lines if not 0 <= line["recorded"] - line["told"] <= 1] == []
+    assert sum(line["file"] != "none" for line in lines) >= KILLS // 4
+
+
 @pytest.mark.parametrize(
     ("command", "name"),
     [
