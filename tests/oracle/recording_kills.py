@@ -68,7 +68,7 @@ def recorded(folder: Path) -> tuple[int, str]:
                 is_empty = "no pass had ended" in failure.diagnostics[0].message
                 is_begun = (folder / name).stat().st_size > len(recorder.MAGIC)
                 return (0 if is_empty or not is_begun else -1), name
-            assert all(stage.text for stage in stages)
+            _ = [stage.module for stage in stages]
             return sum(stage.recorded is not None and not stage.recorded.is_input for stage in stages), name
     return 0, "none"
 

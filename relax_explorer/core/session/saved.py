@@ -9,13 +9,11 @@ import hashlib
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.pipeline import Step
-from relax_explorer.core.session.build_files import build_of_text, open_build
-from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.containers import Container, Json, damaged, open_container, whole
 from relax_explorer.core.session.folders import is_container
@@ -120,18 +118,6 @@ def saved_of(container: Container) -> Saved | None:
         raise damaged(container.path, "the session names no pipeline of its own")
     text = container.text(key) if key else ""
     return Saved(path, text, plans, at, selection, marks, commands, inputs, calls)
-
-
-def build_of_session(container: Container, saved: Saved) -> Build:
-    """The program of a session, or the stages of its build. Raises Failure."""
-    if saved.text:
-        build = build_of_text(saved.text, container.path)
-        return build if saved.plan is None else replace(build, written=saved.plan.text)
-    if not (os.path.isfile(saved.path) or os.path.isdir(saved.path)):
-        raise damaged(container.path, f"the build of this session is not there: {saved.path}")
-    if is_container(saved.path) and open_container(saved.path).session is not None:
-        raise damaged(container.path, f"the build of this session is a session: {saved.path}")
-    return open_build(saved.path)
 
 
 def _items(value: object) -> list[object]:

@@ -158,7 +158,7 @@ class Explorer(App[int]):
         """Sessions as files."""
         from relax_explorer.ui.tui.saving import Saving
 
-        return Saving(self)
+        return Saving(self, self.stage_control, self.marks, self.pipeline_control, self.run_control)
 
     @cached_property
     def exports(self) -> Exports:

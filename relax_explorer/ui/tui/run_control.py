@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -135,8 +135,7 @@ class RunControl:
             self.app.say(f"the module has no Relax function {name or 'to run'}")
             return
         given, left, width = self.given(name), self.session or self.left, self.value_width
-        is_recalled = given is self._recalled_for(name)
-        pending = self.pending
+        is_recalled, pending = given is self._recalled_for(name), self.pending
         tables: dict[str, IrTable] = {}
 
         def work(job: Job) -> tuple[DebugSession, Snapshot, RunView, str]:
@@ -153,8 +152,7 @@ class RunControl:
                 start.module, start.name, start.args, session.cache, private=True, budget=BUDGET
             )
             run = open_debug_session(session, debugger, stage.number, start.program)
-            lost = run.take_over(left) if left is not None else []
-            lost += [text for text in pending if execute(run, text).kind == "refused"]
+            lost = _taken_over(run, left, pending)
             notice = _start_notice(lost, failed, is_recalled, start.note, start.program is not None)
             return run, shown, run_view(shown, run, tables, None, width), notice
 
@@ -344,6 +342,12 @@ class RunControl:
             return Answer("page", {"title": name, "lines": lines})
 
         self.drive(page, f"reading {name}")
+
+
+def _taken_over(run: DebugSession, left: DebugSession | None, pending: Sequence[str]) -> list[str]:
+    """Give a run the breakpoints and watches of the one before, and those of an earlier session; returns those without a place."""
+    lost = run.take_over(left) if left is not None else []
+    return [*lost, *[text for text in pending if execute(run, text).kind == "refused"]]
 
 
 def _break_command(point: Breakpoint) -> str:

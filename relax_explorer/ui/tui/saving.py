@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.session.saved import Saved, Spot, archive, saved_in
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
+from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.stage_control import Mark
+from relax_explorer.ui.tui.pipeline_control import PipelineControl
+from relax_explorer.ui.tui.run_control import RunControl
+from relax_explorer.ui.tui.stage_control import Mark, Marks, StageControl
 from relax_explorer.ui.tui.state import Selection
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.snapshot import Snapshot
-    from relax_explorer.ui.tui.controls import Controls
 
 _FOLDER = "sessions"
 MOST_LEFT = 20
@@ -34,22 +36,24 @@ MOST_LEFT = 20
 class Saving:
     """Saves the session of the open program, and goes on with one."""
 
-    def __init__(self, app: Controls) -> None:
-        self.app = app
+    def __init__(
+        self, app: Host, stages: StageControl, marks: Marks, pipeline: PipelineControl, run: RunControl
+    ) -> None:
+        self.app, self.stages, self.marks, self.pipeline, self.run = app, stages, marks, pipeline, run
         self.written: Saved | None = None  # what is on the disk
         self._own: Path | None = None  # where
 
     def saved(self) -> Saved | None:
         """The session as it is now; None without a program."""
-        state, run = self.app.state, self.app.run_control
+        state, run = self.app.state, self.run
         if state.session is None or state.stage is None:
             return None
-        plans, at = self.app.pipeline_control.tried
+        plans, at = self.pipeline.tried
         program = state.session.stages[0].module
         text = program.source.text if program.source is not None else program.script()
         marks = {
             name: self._spot(mark.stage, mark.selection)
-            for name, mark in self.app.marks.places.items()
+            for name, mark in self.marks.places.items()
             if mark.path == state.path
         }
         return Saved(
@@ -131,7 +135,7 @@ class Saving:
 
     def go_on(self, saved: Saved) -> None:
         """Bring a session back, on its program, which is open."""
-        run = self.app.run_control
+        run = self.run
         run.calls.update(saved.inputs)
         run.file, run.pending = saved.calls, saved.commands
 
@@ -140,14 +144,14 @@ class Saving:
                 stage = self._stage(spot)
                 if stage is not None and len(letter) == 1 and letter.isalpha():
                     at = Selection(stage.number, spot.function, stage.binding(spot.function, spot.variable))
-                    self.app.marks.places[letter] = Mark(self.app.state.path, stage, at)
+                    self.marks.places[letter] = Mark(self.app.state.path, stage, at)
             chosen = self._stage(saved.selection)
             if chosen is not None and saved.selection.function in chosen.module.functions:
                 binding = chosen.binding(saved.selection.function, saved.selection.variable)
-                self.app.stage_control.go_to(chosen.number, saved.selection.function, binding)
+                self.stages.go_to(chosen.number, saved.selection.function, binding)
             self.app.say("the session goes on where it was")
 
-        self.app.pipeline_control.go_on(saved.plans, saved.at, places)
+        self.pipeline.go_on(saved.plans, saved.at, places)
 
     def _stage(self, spot: Spot) -> Snapshot | None:
         """The stage of a place: by its number and its pass, else the last one that the pass made."""
