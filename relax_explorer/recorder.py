@@ -1,15 +1,10 @@
 """Records a build of TVM: the module after each pass, how passes are nested, and what the compiled program computes.
 
-This file imports nothing of this project, and TVM only where a build has it. So it can be copied beside a script:
+This file imports nothing of this project, and TVM only where a build has it. So it can be copied beside a script, which then says
+`from recorder import record` and `with record("run.rxs") as recording: tvm.compile(…)`.
 
-    from recorder import record
-
-    with record("run.rxs") as recording:
-        executable = tvm.compile(module, target="llvm")
-        recording.attach(relax.VirtualMachine(executable, tvm.cpu()))
-
-Each pass is appended to a journal, `run.rxs.journal`, which gets the name `run.rxs` at the end. What goes wrong here ends the
-recording with a note; it never reaches the build.
+Each pass is appended to a journal, `run.rxs.journal`, of which the archive `run.rxs` is made at the end. What goes wrong here ends
+the recording with a note; it never reaches the build.
 """
 
 from __future__ import annotations
@@ -28,43 +23,43 @@ import struct
 import sys
 import threading
 import time
+import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     import tvm
 
-SCHEMA = 1
-MAGIC = b"RXJ\x01"
+SCHEMA, MAGIC = 1, b"RXJ\x01"
 HEAD = struct.Struct("<IIc")
 """Before the data of a frame: its length, the crc32 of kind and data, and its kind. Texts and arrays begin with their SHA-256."""
 MANIFEST, TEXT, ARRAY, LINEAGE, BEGIN, STAGE, CALL, END = b"M", b"T", b"A", b"L", b"B", b"S", b"C", b"E"
+PARTS = {
+    STAGE: "stages.jsonl",
+    LINEAGE: "lineages.jsonl",
+    CALL: "calls.jsonl",
+}  # of an archive, with lines of a kind
+CONTENTS = {TEXT: "ir/{}.txt", ARRAY: "data/{}.npy"}  # by their SHA-256
 MOST_PROCESSES = 1_000
 _TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=]{400,}")
 """A constant in the text of a module: a DLTensor in base64, which begins with its magic number."""
 _LOWERED = re.compile(r"R\.(?:builtin\.alloc_tensor|memory\.|vm\.)|vm\.builtin\.alloc_")
-_MOST_ARRAYS = 40_000
-_MOST_BYTES = 2 << 30  # of all recorded values
+_MOST_STORED, _MOST_BYTES = 40_000, 2 << 30  # of texts and recorded values
 
 Json: TypeAlias = "dict[str, Any]"
 Method: TypeAlias = "Callable[..., object]"
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
-# -- journal ---------------------------------------------------------------------------------------------------------
-# Frames one behind the other. What was written before a process is killed can be read: a torn frame is the last one.
-
-
 class Journal:
-    """The file that grows while a build runs."""
+    """The file that grows while a build runs: frames. What a killed process wrote can be read; a torn frame is the last one."""
 
     def __init__(self, path: str, manifest: Json) -> None:
-        self.path = path
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         self._write(MAGIC)
         self.add(MANIFEST, _bytes(manifest))
@@ -82,10 +77,6 @@ class Journal:
         """Close the file; what is in it is on the disk."""
         with contextlib.suppress(OSError):  # a full disk was told when it was written
             os.fsync(self._file)
-        self.let_go()
-
-    def let_go(self) -> None:
-        """Close the file without waiting for the disk."""
         os.close(self._file)
 
 
@@ -94,22 +85,66 @@ def journal_name(path: str, number: int = 1) -> str:
     return f"{path}.journal" if number == 1 else f"{path}.{number}.journal"
 
 
+def write_archive(
+    file: IO[bytes], processes: Sequence[Json], lines: dict[bytes, list[Json]], entries: Iterable[tuple[str, bytes]], more: Json
+) -> None:  # fmt: skip
+    """Write a recording as an archive. The manifest comes first, not compressed, so that the first bytes of the file tell what it is."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        described = {"schema": SCHEMA, "processes": processes, **more}
+        archive.writestr(zipfile.ZipInfo("manifest.json"), json.dumps(described, indent=1))
+        for kind, name in PARTS.items():
+            archive.writestr(name, "".join([json.dumps(line) + "\n" for line in lines[kind]]))
+        for name, data in entries:
+            archive.writestr(name, data)
+
+
+def _frames(path: str) -> Iterator[tuple[bytes, bytes]]:
+    with open(path, "rb") as file:
+        file.seek(len(MAGIC))
+        while head := file.read(HEAD.size):
+            length, _, kind = HEAD.unpack(head)
+            yield kind, file.read(length)
+
+
+def _pack(journal: str, path: str) -> None:
+    """Make an archive of the whole journal of one process, in its place."""
+    process: Json = {"ended": True, "running": []}
+    lines: dict[bytes, list[Json]] = {kind: [] for kind in PARTS}
+    for kind, data in _frames(journal):
+        if kind in PARTS:
+            lines[kind].append({**json.loads(data), "process": 0})
+        elif kind in (MANIFEST, END):
+            process |= json.loads(data)
+    contents = (
+        (CONTENTS[kind].format(data[:32].hex()), zlib.decompress(data[32:]) if kind == TEXT else data[32:])
+        for kind, data in _frames(journal)
+        if kind in CONTENTS
+    )
+    try:
+        with open(f"{path}.part", "wb") as file:
+            write_archive(file, [process], lines, contents, {})
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, path)
+    except BaseException:
+        os.unlink(f"{path}.part")
+        raise
+    os.unlink(journal)
+
+
 def _bytes(value: object) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     return text.encode("utf-8", "replace")
-
-
-# -- recording -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Options:
     """What to record: passes by patterns of their names, `values` of calls with such names (none: no values)."""
 
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
     host: bool = True
-    values: tuple[str, ...] = ()
+    values: Sequence[str] = ()
     most: int = 0  # stages; 0 for all
 
     def wants(self, name: str) -> bool:
@@ -165,29 +200,6 @@ class _Thread(threading.local):
         self.is_muted = False
 
 
-class _Guard:
-    """What goes wrong inside ends the recording, and the build goes on. Counts the seconds spent inside."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def __enter__(self) -> None:
-        self._began = time.perf_counter()
-        self._recorder.lock.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        recorder = self._recorder
-        if isinstance(error, Exception):
-            recorder.give_up(f"{type(error).__name__}: {error}")
-        elapsed = time.perf_counter() - self._began
-        recorder.thread.spent += elapsed
-        recorder.spent += elapsed
-        recorder.lock.release()
-        return isinstance(error, Exception)
-
-
 class Recorder:
     """The recording of one process. Its journal begins with the first pass."""
 
@@ -199,23 +211,34 @@ class Recorder:
             os.register_at_fork(after_in_child=self._in_child)
 
     def _begin(self) -> None:
-        self.lock = threading.RLock()
-        self.thread = _Thread()
-        self.spent = 0.0
+        self.lock, self.thread, self.spent = threading.RLock(), _Thread(), 0.0
         self.journal: Journal | None = None
         self.has_begun = False
         self._texts: dict[int, _Seen] = {}  # by structural hash
         self._lineages: list[_Lineage] = []
-        self._arrays: set[str] = set()
+        self._stored: set[str] = set()
         self._bytes = self._passes = 0
         self._pid = os.getpid()
 
     def _in_child(self) -> None:
         """A process that was forked has a journal of its own."""
         if self.journal is not None:
-            self.journal.let_go()
+            self.journal.close()
         self._is_alone = False
         self._begin()
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """What goes wrong inside ends the recording, and the build goes on. The seconds inside are counted."""
+        began = time.perf_counter()
+        with self.lock:
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001  # nothing reaches the build
+                self.give_up(f"{type(error).__name__}: {error}")
+            elapsed = time.perf_counter() - began
+            self.thread.spent += elapsed
+            self.spent += elapsed
 
     def give_up(self, reason: str) -> None:
         """End the recording with a note; what was recorded so far stays."""
@@ -253,17 +276,15 @@ class Recorder:
             17, "another recording writes there, or was left there", journal_name(self.path)
         )
 
-    # -- passes ------------------------------------------------------------------------------------------------------
-
     def before(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
         """A pass begins on a module."""
         began = time.perf_counter()
-        with _Guard(self):
+        with self.guarded():
             if self.is_over:
                 return
             thread, name = self.thread, str(info.name)
             outer = thread.running[-1] if thread.running else None
-            address = _address(module)
+            address = int(module.__chandle__())
             lineage, state = self._lineage(module, address, outer)
             thread.is_muted |= not self.options.host and name.endswith("MakePackedAPI")
             if self.options.wants(name) and not thread.is_muted:
@@ -274,7 +295,7 @@ class Recorder:
     def after(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
         """A pass has ended with a module."""
         ended = time.perf_counter()
-        with _Guard(self):
+        with self.guarded():
             thread, name = self.thread, str(info.name)
             while thread.running and thread.running[-1].name != name:
                 thread.running.pop()  # it was left by an error that the build caught
@@ -282,32 +303,27 @@ class Recorder:
                 return
             ran, state = thread.running.pop(), 0
             if self.options.wants(name) and not thread.is_muted:
-                state = _hash(module)
+                state = int(sys.modules["tvm_ffi"].structural_hash(module))
                 self._stage(ran, module, state, ended - ran.began - (thread.spent - ran.spent), info)
             outer = thread.running[-1] if thread.running else None
             if outer is not None and outer.lineage is ran.lineage:
-                outer.address, outer.state = _address(module), state
+                outer.address, outer.state = int(module.__chandle__()), state
 
     def _stage(
         self, ran: _Running, module: tvm.IRModule, state: int, seconds: float, info: tvm.transform.PassInfo
     ) -> None:
-        lineage, running = ran.lineage, self.thread.running
-        seen = self._seen(module, state)
-        line: Json = {
-            "pass": ran.name, "depth": len(running), "inside": [item.name for item in running], "lineage": lineage.number,
-            "text": seen.key, "unchanged": seen is lineage.last, "hash": _hex(state),
-            "seconds": round(max(seconds, 0.0), 6), "place": ran.place,
-            "options": {"opt_level": int(info.opt_level), "required": [str(item) for item in info.required]},
-        }  # fmt: skip
+        lineage, seen = ran.lineage, self._seen(module, state)
+        told: Json = {"unchanged": seen is lineage.last, "seconds": round(max(seconds, 0.0), 6)}
+        told["options"] = {"opt_level": int(info.opt_level), "required": list(map(str, info.required))}
         lineage.state, lineage.last = state, seen
-        self._add(STAGE, line)
+        self._tell(ran.name, lineage, ran.place, told)
         self._passes += 1
         if self._passes == self.options.most:
             self.give_up(f"{self._passes} passes are recorded, as --max-stages says")
 
     def failed(self, error: BaseException, depth: int) -> None:
         """A pass raised an error: those that ran inside of the call at `depth` have ended."""
-        with _Guard(self):
+        with self.guarded():
             running = self.thread.running
             if len(running) <= depth:
                 return
@@ -318,13 +334,11 @@ class Recorder:
                 line: Json = {"pass": ran.name, "depth": depth, "lineage": ran.lineage.number}
                 self._add(STAGE, {**line, "place": ran.place, "failed": text})
 
-    # -- modules -----------------------------------------------------------------------------------------------------
-
     def _lineage(self, module: tvm.IRModule, address: int, outer: _Running | None) -> tuple[_Lineage, int]:
         """The lineage of a module on which a pass begins, and its structural hash (0 if nobody asked for it)."""
         if outer is not None and address == outer.address:
             return outer.lineage, outer.state
-        state = _hash(module)
+        state = int(sys.modules["tvm_ffi"].structural_hash(module))
         if outer is None:
             known = [item for item in self._lineages if item.state == state and item.kind != "helper"]
             return known[-1] if known else self._of_root(module, state), state
@@ -340,7 +354,9 @@ class Recorder:
             return thread.kernels
         thread.kernels, thread.is_muted = None, False
         seen = self._seen(module, state)
-        if before is None or not _goes_on(before, seen):
+        # the module of a lineage, changed by hand: it shares functions with it, and does not begin another build
+        goes_on = before is not None and bool(before.last.relax & seen.relax) and seen is not before.first
+        if before is None or not goes_on or before.last.is_lowered > seen.is_lowered:
             thread.module = self._new("module", module, state, "")
             return thread.module
         before.state, before.last = state, seen
@@ -358,11 +374,13 @@ class Recorder:
 
     def _input(self, lineage: _Lineage, name: str) -> None:
         """The stage of a module that no pass made."""
-        line: Json = {
-            "pass": name, "input": True, "depth": len(self.thread.running), "inside": [item.name for item in self.thread.running],
-            "lineage": lineage.number, "text": lineage.last.key, "hash": _hex(lineage.state), "place": _place(),
-        }  # fmt: skip
-        self._add(STAGE, line)
+        self._tell(name, lineage, _place(), {"input": True})
+
+    def _tell(self, name: str, lineage: _Lineage, place: Json | None, more: Json) -> None:
+        inside = [item.name for item in self.thread.running]
+        line: Json = {"pass": name, "depth": len(inside), "inside": inside, "lineage": lineage.number}
+        line |= {"text": lineage.last.key, "hash": f"{lineage.state & (1 << 64) - 1:016x}", "place": place}
+        self._add(STAGE, line | more)
 
     def _seen(self, module: tvm.IRModule, state: int) -> _Seen:
         """What is known of a module. It is printed if no equal one was."""
@@ -370,7 +388,9 @@ class Recorder:
             text = _TENSOR.sub(self._kept, module.script(show_meta=True))
             data = text.encode("utf-8", "backslashreplace")
             key = hashlib.sha256(data).hexdigest()
-            self._add(TEXT, bytes.fromhex(key) + zlib.compress(data, 1))
+            if key not in self._stored:
+                self._add(TEXT, bytes.fromhex(key) + zlib.compress(data, 1))
+            self._stored.add(key)
             self._texts[state] = _Seen(key, _relax_functions(module), _LOWERED.search(text) is not None)
         return self._texts[state]
 
@@ -386,19 +406,17 @@ class Recorder:
         file = io.BytesIO()
         np.lib.format.write_array(file, array, allow_pickle=False)
         digest = hashlib.sha256(file.getbuffer()).hexdigest()
-        if digest not in self._arrays:
+        if digest not in self._stored:
             self._bytes += file.tell()
-            if len(self._arrays) == _MOST_ARRAYS or self._bytes > _MOST_BYTES:
+            if len(self._stored) == _MOST_STORED or self._bytes > _MOST_BYTES:
                 return ""
-            self._arrays.add(digest)
+            self._stored.add(digest)
             self._add(ARRAY, bytes.fromhex(digest) + file.getbuffer())
         return digest
 
-    # -- values ------------------------------------------------------------------------------------------------------
-
     def called(self, name: str, seconds: float, result: object, operands: Sequence[object]) -> None:
         """The virtual machine has called a function. Results stand behind the operands where a kernel fills them."""
-        with _Guard(self):
+        with self.guarded():
             if not self.is_over and _matches(name, self.options.values or ("*",)):
                 line: Json = {"name": name, "seconds": round(seconds, 6)}
                 values = [self._value(item) for item in operands]
@@ -415,24 +433,6 @@ class Recorder:
         array: Array = value.numpy()
         plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
         return {"array": self._array(plain), "dtype": str(array.dtype)}
-
-
-def _goes_on(before: _Lineage, seen: _Seen) -> bool:
-    """True if a module that a script made is the one of a lineage, changed by hand, and does not begin another build."""
-    is_other = seen is before.first or before.last.is_lowered > seen.is_lowered
-    return not is_other and bool(before.last.relax & seen.relax)
-
-
-def _address(module: tvm.IRModule) -> int:
-    return int(module.__chandle__())
-
-
-def _hash(module: tvm.IRModule) -> int:
-    return int(sys.modules["tvm_ffi"].structural_hash(module))
-
-
-def _hex(state: int) -> str:
-    return f"{state & (1 << 64) - 1:016x}"
 
 
 def _relax_functions(module: tvm.IRModule) -> frozenset[str]:
@@ -452,35 +452,36 @@ def _place() -> Json | None:
     return None
 
 
-# -- joining TVM -----------------------------------------------------------------------------------------------------
-# An instrument in every context. Those of the user keep theirs; a context without any, as each thread has one, gets it
-# when a pass begins.
-
-
 class Joined:
-    """The changed methods of TVM's classes, and how to put the old ones back."""
+    """The changed methods of TVM's classes, and how to put the old ones back: each context gets an instrument besides those of the user.
+
+    A context without any, as each thread has one, gets it when a pass begins.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         from tvm.ir import instrument, transform
         from tvm.runtime import vm
 
-        class Instrument(instrument.PassInstrument):  # type: ignore[misc]  # TVM's classes are not read
-            """Tells the recorder of each pass."""
-
-            def run_before_pass(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
-                recorder.before(module, info)
-
-            def run_after_pass(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
-                recorder.after(module, info)
-
-        self.recorder, self.instrument = recorder, Instrument()
+        hooks = {
+            "run_before_pass": lambda of, module, info: recorder.before(module, info),
+            "run_after_pass": lambda of, module, info: recorder.after(module, info),
+        }
+        self.recorder, self.instrument = recorder, type("Instrument", (instrument.PassInstrument,), hooks)()
         self._old: list[tuple[type, str, Method]] = []
         self._replace(transform.PassContext, "__init__", self._context)
-        self._replace(transform.PassContext, "override_instruments", self._overriding)
+        self._replace(
+            transform.PassContext,
+            "override_instruments",
+            lambda old: lambda of, given: old(of, self._with(given)),
+        )
         self._replace(transform.Pass, "__call__", self._pass)
         if recorder.options.values:
             self._replace(vm.VirtualMachine, "__init__", self._machine)
-            self._replace(vm.VirtualMachine, "set_instrument", self._chained)
+            self._replace(
+                vm.VirtualMachine,
+                "set_instrument",
+                lambda old: lambda of, given: old(of, listener(recorder, given)),
+            )
 
     def _replace(self, owner: type, name: str, made: Callable[[Method], Method]) -> None:
         self._old.append((owner, name, old := getattr(owner, name)))
@@ -491,25 +492,22 @@ class Joined:
         for item in self._old:
             setattr(*item)
 
+    def _with(self, instruments: Any) -> list[object]:
+        return [*(instruments or ()), self.instrument]
+
     def _context(self, old: Method) -> Method:
         def __init__(context: object, *given: object, **more: object) -> None:
             names = ("opt_level", "required_pass", "disabled_pass", "instruments", "config")
             values: Json = {**dict(zip(names, given, strict=False)), **more}
-            values["instruments"] = [*(values.get("instruments") or ()), self.instrument]
-            old(context, **values)
+            old(context, **{**values, "instruments": self._with(values.get("instruments"))})
 
         return __init__
 
-    def _overriding(self, old: Method) -> Method:
-        return lambda context, instruments: old(context, [*(instruments or ()), self.instrument])
-
     def _pass(self, old: Method) -> Method:
-        recorder = self.recorder
-
         def __call__(of: object, module: object) -> object:
-            depth = len(recorder.thread.running)
+            recorder, depth = self.recorder, len(self.recorder.thread.running)
             if not depth:
-                with _Guard(recorder):
+                with recorder.guarded():
                     self._join()
             try:
                 return old(of, module)
@@ -529,13 +527,10 @@ class Joined:
     def _machine(self, old: Method) -> Method:
         def __init__(machine: tvm.relax.VirtualMachine, *given: object, **more: object) -> None:
             old(machine, *given, **more)
-            with _Guard(self.recorder):
+            with self.recorder.guarded():
                 machine.set_instrument(None)
 
         return __init__
-
-    def _chained(self, old: Method) -> Method:
-        return lambda machine, instrument: old(machine, listener(self.recorder, instrument))
 
 
 def listener(recorder: Recorder, inner: Method | None) -> Method:
@@ -568,13 +563,13 @@ class record:
         self._recorder, self._joined = Recorder(os.fspath(path), options, True), list[Joined]()
 
     def __enter__(self) -> record:
-        with _Guard(self._recorder):
+        with self._recorder.guarded():
             self._joined.append(Joined(self._recorder))
         return self
 
     def attach(self, machine: tvm.relax.VirtualMachine) -> None:
         """Record the calls that a virtual machine makes from now on."""
-        with _Guard(self._recorder):
+        with self._recorder.guarded():
             machine.module["set_instrument"](listener(self._recorder, None))
 
     def __exit__(
@@ -583,18 +578,20 @@ class record:
         for item in self._joined:
             item.leave()
         self._recorder.finish()
-        with _Guard(self._recorder):
-            if self._recorder.has_begun:
-                os.replace(journal_name(self._recorder.path), self._recorder.path)
+        path, journal = self._recorder.path, journal_name(self._recorder.path)
+        with self._recorder.guarded():
+            if self._recorder.has_begun and error is None and not self._recorder.failure:
+                _pack(journal, path)
+                return
+        if self._recorder.has_begun:  # it ended early: the journal is the recording
+            with contextlib.suppress(OSError):
+                os.replace(journal, path)
 
 
 def begin(settings: str) -> None:
     """Record this process, as the command `record` says in JSON. TVM has just been imported."""
     given = json.loads(settings)
-    options = Options(
-        tuple(given["include"]), tuple(given["exclude"]), given["host"], tuple(given["values"]), given["most"]
-    )
-    recorder = Recorder(given["path"], options, False)
-    with _Guard(recorder):
+    recorder = Recorder(given["path"], Options(**given["options"]), False)
+    with recorder.guarded():
         Joined(recorder)
         atexit.register(recorder.finish)

@@ -185,6 +185,13 @@ CHECK = Command(
     ),
 )
 
+SAVE = Command(
+    "save",
+    "Save a program with passes as a session of the explorer, in one file that `rxe FILE` opens.",
+    Handler("exploring", "save"),
+    (INPUT, PASSES, target("the file to write; by default NAME.rxs", "FILE.rxs")),
+)
+
 OPT = Command(
     "opt",
     "Apply passes and print the module.",
@@ -299,7 +306,12 @@ GRAPH = Command(
             metavar="I..J",
         ),
         choice(
-            "--heat", "run the function, and colour bindings by time or bytes", "time", "bytes", default=None
+            "--heat",
+            "run the function, and colour bindings by time or bytes; machine: by what they took in a recorded run",
+            "time",
+            "bytes",
+            "machine",
+            default=None,
         ),
         RUN_INPUT,
         SHAPE,
@@ -433,6 +445,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     SHOW,
     CHECK,
     OPT,
+    SAVE,
     RUN,
     DEBUG,
     DIFF,

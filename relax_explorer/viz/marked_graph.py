@@ -165,7 +165,12 @@ def _counted(drawing: Drawing) -> Drawing:
 # A graph as a heat map: each node says how long it took, or how many bytes its value holds, and is coloured by it.
 
 
-Measure = Literal["time", "bytes"]
+Measure = Literal["time", "bytes", "machine"]
+_TOLD = {
+    "time": "time of each binding in one run",
+    "bytes": "bytes of each value in one run",
+    "machine": "time of each call in the recorded runs of the compiled program",
+}
 _UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"))
 
@@ -174,7 +179,7 @@ def heated(drawing: Drawing, times: BindingTimes, measure: Measure) -> Drawing:
     """The heat map of a graph. A node that stands for several bindings shows their sum; a call shows what its callee took too."""
     amounts = [_amount(node, times, measure) for node in drawing.nodes]
     most = max([amount for amount in amounts if amount is not None], default=0.0)
-    whole = times.total if measure == "time" else sum([amount for amount in amounts if amount is not None])
+    whole = times.total if measure != "bytes" else sum([amount for amount in amounts if amount is not None])
     nodes = tuple(
         node if amount is None else _heated(node, amount, most, whole, measure)
         for node, amount in zip(drawing.nodes, amounts, strict=True)
@@ -183,8 +188,7 @@ def heated(drawing: Drawing, times: BindingTimes, measure: Measure) -> Drawing:
     legend = tuple(
         (f"heat-{level}", f"up to {amount_text(step, measure)}") for level, step in enumerate(steps)
     )
-    what = "time of each binding in one run" if measure == "time" else "bytes of each value in one run"
-    note = f"{what}, {amount_text(whole, measure)} in all"
+    note = f"{_TOLD[measure]}, {amount_text(whole, measure)} in all"
     return replace(drawing, nodes=nodes, legend=legend, notes=(note, *drawing.notes))
 
 
@@ -197,7 +201,7 @@ def _amount(node: Node, times: BindingTimes, measure: Measure) -> float | None:
     ]
     if not rows:
         return None
-    return sum([row.inclusive if measure == "time" else float(row.size) for row in rows])
+    return sum([row.inclusive if measure != "bytes" else float(row.size) for row in rows])
 
 
 def _heated(node: Node, amount: float, most: float, whole: float, measure: Measure) -> Node:
@@ -209,7 +213,7 @@ def _heated(node: Node, amount: float, most: float, whole: float, measure: Measu
 
 def amount_text(amount: float, measure: Measure) -> str:
     """`1.5 ms` or `2.0 KiB`: three digits in the unit that fits."""
-    units = _UNITS if measure == "time" else _SIZES
+    units = _UNITS if measure != "bytes" else _SIZES
     size, name = next(((size, name) for size, name in reversed(units) if amount >= size), units[0])
     return f"{amount / size:.3g} {name}"
 

@@ -15,7 +15,8 @@ from importlib.resources import files
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.align import ModuleDiff, binding_text
+from relax_explorer.core.session.compiled_beside import BesideOurs
 from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -23,6 +24,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece
+from relax_explorer.viz.marked_graph import amount_text
+from relax_explorer.viz.pair_table import distance_text
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.stage_line import change_counts
@@ -147,17 +150,26 @@ MOST_NODES = 200
 CONTEXT = 3
 
 
-def report(session: Session, log: RunLog | None = None, title: str = "") -> str:
-    """The page of a session whose passes have run. `log` is a run of its first stage."""
+def report(
+    session: Session, log: RunLog | None = None, title: str = "", compiled: BesideOurs | None = None
+) -> str:
+    """The page of a session whose passes have run. `log` is a run of its first stage, `compiled` one of the compiled program."""
     style, script = f"{_theme()}\n{asset('report.css')}", asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"; script-src 'sha256-{digest}'"
     name = escape(visible(title or session.filename or "program", 200))
     body = "\n".join(
-        [*_pipeline(session), *_run(session, log), *_stages(session), *_graphs(session), *_problems(session)]
+        [
+            *_pipeline(session),
+            *_run(session, log),
+            *_compiled(compiled),
+            *_stages(session),
+            *_graphs(session),
+            *_problems(session),
+        ]
     )
     content = f"""<header><h1>{name}</h1><p class="muted">Relax Explorer {escape(__version__)} · {_stage_count(session)}</p></header>
-<nav>{_links(log)}</nav>
+<nav>{_links(log, compiled)}</nav>
 <main>
 {body}
 </main>
@@ -183,8 +195,9 @@ def _document(title: str, policy: str, style: str, content: str, classes: str = 
 """
 
 
-def _links(log: RunLog | None) -> str:
-    names = ["Pipeline", *(["Run"] if log is not None else []), "Stages", "Graphs", "Problems"]
+def _links(log: RunLog | None, compiled: BesideOurs | None) -> str:
+    runs = ["Run"] * (log is not None) + ["Compiled"] * (compiled is not None)
+    names = ["Pipeline", *runs, "Stages", "Graphs", "Problems"]
     return " · ".join(f'<a href="#{name.lower()}">{name}</a>' for name in names)
 
 
@@ -301,6 +314,28 @@ def _problems(session: Session) -> Iterator[str]:
     if not found:
         yield '<p class="muted">None: syntax, well-formedness, StructInfo, purity and the contracts of the passes were checked.</p>'
     yield "</section>"
+
+
+def _compiled(found: BesideOurs | None) -> Iterator[str]:
+    """What each call of the compiled program took, and how far its value is from ours."""
+    if found is None:
+        return
+    pairs = () if found.verdict is None else found.verdict.pairs
+    apart = {pair.b.name: pair for pair in pairs if pair.b is not None}
+    names = {filler: var.name for var, filler in found.run.fillers.items()}
+    yield f'<section id="compiled"><h2>Compiled program, {safe(found.label)}</h2><div class="scroll"><table class="plain">'
+    yield '<tr><th>call</th><th>value</th><th>distance from ours</th><th class="number">time</th></tr>'
+    for binding, seconds in list(found.run.times.items())[:MOST_ROWS]:
+        name = names.get(binding, binding.var.name)
+        pair = apart.get(name)
+        distance = "" if pair is None or pair.delta is None else distance_text(pair.delta)
+        yield table_row(
+            ("code", safe(binding_text(binding), 120)),
+            ("", safe(name) if pair is not None else ""),
+            ("", escape(distance)),
+            ("number", amount_text(seconds, "machine")),
+        )
+    yield "</table></div></section>"
 
 
 # -- the recorded run -----------------------------------------------------------------------------------------------

@@ -11,12 +11,15 @@ import signal
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from relax_explorer import recorder
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.containers import open_container
 from relax_explorer.core.session.stages import Kind
 from relax_explorer.ui.cli.recorded_child import default_name
 from tests.cli.test_commands import rxe_cli
@@ -333,6 +336,31 @@ print([name for name in sys.modules if name.startswith("relax_explorer")])
     assert done.stdout == "[]\n"
     build = open_build(tmp_path / "run.rxs")
     assert ([stage.made_by for stage in build.every], build.remarks) == (["input", "LegalizeOps"], ())
+    assert zipfile.is_zipfile(tmp_path / "run.rxs")
+    assert sorted(item.name for item in tmp_path.glob("run.rxs*")) == ["run.rxs"]
+
+
+@pytest.mark.parametrize("ending", ["raise ValueError('no')", "recorder.Recorder.give_up(recording._recorder, 'full')",
+                                    "recorder.write_archive = None"])  # fmt: skip
+def test_a_block_that_does_not_end_well_leaves_a_journal_under_its_name(ending: str, tmp_path: Path) -> None:
+    script = (
+        SMALL
+        + f"""
+from relax_explorer import recorder
+try:
+    with recorder.record({str(tmp_path / "run.rxs")!r}) as recording:
+        tvm.relax.transform.LegalizeOps()(module)
+        {ending}
+except ValueError as error:
+    print(error)
+"""
+    )
+    (tmp_path / "build.py").write_text(script)
+    subprocess.run([sys.executable, "build.py"], cwd=tmp_path, capture_output=True, check=True,
+                   env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert (tmp_path / "run.rxs").read_bytes()[:4] == recorder.MAGIC
+    assert [stage.made_by for stage in open_build(tmp_path / "run.rxs").every] == ["input", "LegalizeOps"]
+    assert sorted(item.name for item in tmp_path.glob("run.rxs*")) == ["run.rxs"]
 
 
 def test_a_recording_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
@@ -395,6 +423,18 @@ recording.__enter__()
             seen.add(len(passes))
         journal.unlink()
     assert len(seen) > KILLS // 4
+
+
+def test_a_recording_that_is_killed_from_outside_loses_at_most_the_pass_that_ran(tmp_path: Path) -> None:
+    """At any time: between frames, in the middle of one, while the archive is made."""
+    command = [sys.executable, "-m", "tests.oracle.recording_kills", str(KILLS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=200,
+                          env={**os.environ, "TMPDIR": str(tmp_path)})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *lines, _ = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == KILLS
+    assert [line for line in lines if not 0 <= line["recorded"] - line["told"] <= 1] == []
+    assert sum(line["file"] != "none" for line in lines) >= KILLS // 4
 
 
 @pytest.mark.parametrize(
@@ -474,7 +514,19 @@ with record("run.rxs") as recording:
     subprocess.run([sys.executable, "build.py"], cwd=tmp_path, capture_output=True, check=True,
                    env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     found = rxe_cli("compare", str(tmp_path / "run.rxs"), "--all")
-    assert (found.exit_code, "alloc: equal" in found.stdout) == (0, True)
+    assert (found.exit_code, "alloc: equal" in found.stdout) == (0, True), found.output
+    names = zipfile.ZipFile(tmp_path / "run.rxs").namelist()
+    assert len(names) == len(set(names))  # modules with other hashes may have one text
+
+
+def test_only_calls_with_such_names_are_recorded(tmp_path: Path) -> None:
+    begin = "module, parameters = models.cnn()"
+    script = BUILD.format(model="cnn").replace("module = models.cnn()[0]", begin) + RUN
+    done = recorded(tmp_path, script, "--values=conv2d*,relu", "--no-host")
+    assert done.returncode == 0, done.stderr
+    told = open_container(str(tmp_path / "build.rxs")).told
+    names = [line["name"] for item in told for line in item.lines[recorder.CALL]]
+    assert names == ["conv2d", "relu", "conv2d1", "relu", "conv2d2"]
 
 
 GENERATE = """

@@ -117,6 +117,19 @@ def _recorded(layers: int) -> tuple[str, Work]:
     return "", work
 
 
+def _indexed_recording() -> tuple[str, Work]:
+    """All stages of a recording of twelve layers, read and checked."""
+    path = empty_folder() / "run.rxs"
+    _build(12, str(path))
+
+    def work() -> None:
+        session = RecordedSession(open_build(path), profile="tvm")
+        session.run_all()
+        assert len(session.stages) > 15
+
+    return "", work
+
+
 def _opened() -> tuple[str, Work]:
     """From a recording of twelve layers to its first stage."""
     path = empty_folder() / "run.rxs"
@@ -136,6 +149,7 @@ RAW_BUILDS = [
         for layers in (1, 12)
     ],
     Benchmark("first-stage-recording", _opened, repeat=3, limit=0.6),
+    Benchmark("index-recording", _indexed_recording, repeat=3, limit=7.0),
     *[
         Benchmark(f"index-{name}", partial(_indexed, form), hand=partial(_parsed, form), most=1.5, limit=2.0)
         for name, form in (("folder", "dumpir"), ("log", "print_after_all.log"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,12 @@ from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.compiled_values import CompiledRun, compiled_runs
 from relax_explorer.core.session.containers import open_container
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.cli.test_commands import rxe_cli
 from tests.support.recordings import Writer
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press, typed
 
 PROGRAM = """
 @I.ir_module
@@ -166,3 +171,88 @@ def test_a_function_that_was_not_run_is_named(tmp_path: Path) -> None:
         "no run of decode is recorded" in done.stderr,
         "there are main" in done.stderr,
     ) == (2, True, True)
+
+
+# -- where people look -----------------------------------------------------------------------------------------------
+
+
+def test_who_tells_what_the_compiled_program_made_and_how_far_it_is_from_ours(tmp_path: Path) -> None:
+    path = str(recording(tmp_path / "run.rxs", {}, {"wrong": 0.5}))
+    done = rxe_cli("who", path, "alloc1")
+    assert done.exit_code == 0, done.output
+    last = done.stdout.splitlines()[-1]
+    assert last.split()[:5] == ["run", "≠", "run", "2", "there"]  # the run that differs, not the first one
+    assert "[6.5 8.5]" in last
+    assert "max |Δ| 0.5" in last
+    assert last.endswith("2 ms, 2 ms")  # to allocate it and to fill it, in both runs
+    (row,) = json.loads(rxe_cli("who", path, "z", "--format", "json").stdout)["compiled"]
+    assert (row["run"], row["equal"], row["seconds"]) == (2, True, [0.001, 0.001])
+    (row,) = json.loads(rxe_cli("who", path, "storage", "--format", "json").stdout)["compiled"]
+    assert (row["seconds"], "value" in row) == ([0.001, 0.001], False)
+
+
+def test_a_graph_is_coloured_by_the_time_of_the_recorded_calls(tmp_path: Path) -> None:
+    path = str(recording(tmp_path / "run.rxs", {}, {}))
+    done = rxe_cli("graph", path, "--heat", "machine", "--format", "unicode")
+    assert done.exit_code == 0, done.output
+    assert "time of each call in the recorded runs of the compiled program, 24 ms in all" in done.stdout
+    assert next(line for line in done.stdout.splitlines() if "twice(y" in line).endswith("2 ms 8%")
+    made = Writer(tmp_path / "two.rxs")
+    made.lineage(0, "module")
+    made.stage("input", PROGRAM.replace("T.float32(2)", "T.float32(3)"), input=True)
+    made.stage("Right", PROGRAM)
+    calls(made)
+    made.end()
+    early = rxe_cli("graph", str(tmp_path / "two.rxs"), "--heat", "machine", "--stage", "0")
+    assert (early.exit_code, "belong to the last stage: --stage 1" in early.stderr) == (2, True)
+    bare = rxe_cli("graph", "samples/broken_build", "--heat", "machine")
+    assert (bare.exit_code, "needs a recording with values" in bare.stderr) == (2, True)
+    inputs = rxe_cli("graph", path, "--heat", "machine", "--input", "ones")
+    assert (inputs.exit_code, "are for the run of --heat" in inputs.stderr) == (2, True)
+
+
+def test_a_report_lists_the_calls_of_the_compiled_program(tmp_path: Path) -> None:
+    path = str(recording(tmp_path / "run.rxs", {"wrong": 0.5}))
+    page = rxe_cli("report", path).stdout
+    assert '<a href="#compiled">Compiled</a>' in page
+    row = page.partition("cls.twice(y, alloc1)")[2].partition("</tr>")[0]
+    assert row == (
+        "</td><td>alloc1</td><td>DIFFERENT, max |Δ| 0.5, 1048576 ulp, cos 0.999956; 2 of 2, first [0]: A 6.5, B 6</td>"
+        '<td class="number">1 ms</td>'
+    )
+    assert "Compiled" not in rxe_cli("report", path, "--no-run").stdout
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_explorer_shows_compiled_values_beside_ours(size: tuple[int, int], tmp_path: Path) -> None:
+    path = str(recording(tmp_path / "run.rxs", {}, {"wrong": 0.5}))
+    app = Explorer(path)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "5", "v")
+        assert app.state.compared is not None
+        assert [view.pairing.equal for view in app.state.compared.pairs] == [True, True, True, False, True]
+        pairs = app.screen.query_one("#pairs", LineView)
+        assert pairs.row_node.pairing.b.name == "alloc1"  # the first that differs
+        text = screen_text(app)
+        assert "A compiled, run 2 of main" in text
+        assert "compiled" in next(line for line in text.splitlines() if "max|Δ|" in line)
+        assert "2 ms there" in text
+        await typed(pilot, app, "compiled 1")
+        assert app.state.compared.compiled == "run 1 of main"
+        assert all(view.pairing.equal for view in app.state.compared.pairs)
+        await typed(pilot, app, "compiled 9")
+        assert "run 9 of 2 is not there" in screen_text(app)
+        app.show_screen("graph")
+        await press(pilot, app, "c", "c", "c")
+        assert app.state.options.heat == "machine"
+        await press(pilot, app, "c")
+        assert app.state.options.heat == ""
+
+
+async def test_without_recorded_values_the_explorer_says_so() -> None:
+    app = Explorer("samples/broken_build")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "compiled")
+        assert "no values of a compiled program" in screen_text(app)

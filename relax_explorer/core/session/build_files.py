@@ -43,6 +43,7 @@ from relax_explorer.core.syntax.surroundings import written_passes
 
 if TYPE_CHECKING:
     from relax_explorer.core.passes.pipeline import Step
+    from relax_explorer.core.session.containers import Container
     from relax_explorer.core.session.session import Session
 
 _MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) [@\w]|\A\s*\{", re.MULTILINE)
@@ -106,14 +107,33 @@ def part(build: Build, name: str) -> Build:
 
 
 def _recording(path: str) -> Build:
-    """The passes of a recording."""
+    """The passes of a recording, or the program of a session of the explorer."""
     from relax_explorer.core.session.containers import open_container  # few builds are recorded
     from relax_explorer.core.session.recorded_builds import remarks_on, stages_of
 
     container = open_container(path)
+    if container.session is not None:
+        return _of_session(container)
     build = with_lineages(stages_of(container), path)
     is_model = container.weights is not None  # one program, which passes may start from
     return dataclasses.replace(build, is_folder=not is_model, remarks=tuple(remarks_on(container)))
+
+
+def _of_session(container: Container) -> Build:
+    """The program of a session of the explorer, or the stages of its build. Raises Failure."""
+    from relax_explorer.core.session.containers import damaged, open_container
+    from relax_explorer.core.session.saved import saved_of
+
+    saved = saved_of(container)
+    assert saved is not None  # the caller saw it
+    if saved.text:
+        build = build_of_text(saved.text, container.path)
+        return build if saved.plan is None else dataclasses.replace(build, written=saved.plan.text)
+    if not (os.path.isfile(saved.path) or os.path.isdir(saved.path)):
+        raise damaged(container.path, f"the build of this session is not there: {saved.path}")
+    if is_container(saved.path) and open_container(saved.path).session is not None:
+        raise damaged(container.path, f"the build of this session is a session: {saved.path}")
+    return open_build(saved.path)
 
 
 def _folder(path: str) -> Build:

@@ -40,15 +40,26 @@ _LEAST = 0.8  # of the calls that a function without branches makes
 class CompiledRun:
     """One run of a function of the compiled program: its arguments, and its values by the names of variables, results as out0, out1, ….
 
-    An argument that no call told is None, such as a cache. `seconds` is what its calls took.
+    An argument that no call told is None, such as a cache. `times` are the seconds that the call of each binding took,
+    `fillers` the calls that wrote into what others had allocated.
     """
 
     name: str
     function: e.Function
     arguments: tuple[Value, ...]
     values: Mapping[str, Value]
-    calls: int
-    seconds: float
+    times: Mapping[e.VarBinding, float]
+    fillers: Mapping[e.Var, e.VarBinding]
+
+    @property
+    def calls(self) -> int:
+        """The number of its calls that belong to bindings."""
+        return len(self.times)
+
+    @property
+    def seconds(self) -> float:
+        """What its calls took."""
+        return sum(self.times.values())
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -150,6 +161,7 @@ class _Filled:
     told: dict[e.Var, Value] = field(default_factory=dict)
     fields: dict[tuple[e.Var, int], Value] = field(default_factory=dict)
     empty: set[e.Var] = field(default_factory=set)
+    fillers: dict[e.Var, e.VarBinding] = field(default_factory=dict)
 
     def run(self, name: str) -> CompiledRun:
         """The run."""
@@ -165,8 +177,8 @@ class _Filled:
             if not isinstance(part, e.Var) or not _is_array(self.told.get(part)):
                 break
             values[f"out{number}"] = self.told[part]
-        spent = sum([seconds(line.get("seconds")) for line in self.lines.values()])
-        return CompiledRun(name, self.function, tuple(arguments), values, len(self.lines), spent)
+        times = {binding: seconds(line.get("seconds")) for binding, line in self.lines.items()}
+        return CompiledRun(name, self.function, tuple(arguments), values, times, self.fillers)
 
     def _tuples(self) -> dict[e.Expr, e.Expr]:
         """The tuples and copies that variables stand for."""
@@ -181,16 +193,18 @@ class _Filled:
         elif isinstance(call, e.Call) and not isinstance(call.op, e.OpRef) and isinstance(operands, list):
             for arg, operand in zip(call.args, operands, strict=False):
                 if isinstance(arg, e.Var) and arg not in self.told:
-                    self._learn(arg, operand)
+                    self._learn(arg, operand, binding)
         if line.get("name") == _ALLOCATES:
             self.empty.add(binding.var)  # what it holds is known when a kernel has filled it
         elif line.get("name") != _HEAP and result is not None:
             self.told[binding.var] = result
 
-    def _learn(self, var: e.Var, operand: object) -> None:
+    def _learn(self, var: e.Var, operand: object, binding: e.VarBinding) -> None:
         value = self._value(operand)
         if value is not None and (var in self.empty or var in self.function.params):
             self.told[var] = value
+            if var in self.empty:
+                self.fillers[var] = binding
 
     def _argument(self, param: e.Var) -> Value:
         """The value of a parameter; None if it is not known."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import os
 import re
 import threading
@@ -35,7 +34,6 @@ from relax_explorer.core.syntax.load import MAX_BYTES
 
 Json: TypeAlias = "dict[str, Any]"
 
-PARTS = {recorder.STAGE: "stages.jsonl", recorder.LINEAGE: "lineages.jsonl", recorder.CALL: "calls.jsonl"}
 _OWN = re.compile(r"ir/([0-9a-f]{64})\.txt|data/([0-9a-f]{64})\.npy|[a-z]+\.jsonl?")
 _DIGEST_TEXT = re.compile(r"[0-9a-f]{64}")
 _REFERENCE = re.compile(r"rxs:([0-9a-f]{64}):([A-Za-z0-9+/=]+)")
@@ -62,6 +60,7 @@ class Container:
     told: list[Told]
     read: Callable[[str], bytes]
     names: Sequence[str]  # of its texts and arrays
+    session: Json | None = None  # of the explorer, if the file holds one
     is_journal: bool = False
     torn: int = 0  # bytes at the end of a journal that are no whole frame
     weights: Json | None = None  # of an imported model: the digests of arrays by name
@@ -148,7 +147,7 @@ class Told:
 
 def told_by(frames: Iterable[tuple[bytes, bytes]], path: str) -> Told:
     """What the frames of a journal tell. `running` of the process are the passes that had not ended. Raises ParseError."""
-    told = Told({}, {kind: [] for kind in PARTS})
+    told = Told({}, {kind: [] for kind in recorder.PARTS})
     running: list[str] = []
     ended = False
     for number, (kind, data) in enumerate(frames, 1):
@@ -210,8 +209,11 @@ def _journal(path: str, file: IO[bytes]) -> Container:
     end = len(recorder.MAGIC)
     for kind, data, start in frames_of(file):
         end = start + len(data)
-        if kind in _FOLDERS:
-            places[_name(kind, data)] = start + _DIGEST, len(data) - _DIGEST
+        if kind in recorder.CONTENTS:
+            places[recorder.CONTENTS[kind].format(data[:_DIGEST].hex())] = (
+                start + _DIGEST,
+                len(data) - _DIGEST,
+            )
         else:
             lines.append((kind, data))
     told = told_by(lines, path)
@@ -227,15 +229,7 @@ def _journal(path: str, file: IO[bytes]) -> Container:
             return _unpacked(data) if name.startswith("ir/") else data
 
     size = os.fstat(file.fileno()).st_size
-    return Container(path, [told], read, list(places), True, size - end)
-
-
-_FOLDERS = {recorder.TEXT: ("ir", "txt"), recorder.ARRAY: ("data", "npy")}
-
-
-def _name(kind: bytes, data: bytes) -> str:
-    folder, suffix = _FOLDERS[kind]
-    return f"{folder}/{data[:_DIGEST].hex()}.{suffix}"
+    return Container(path, [told], read, list(places), None, True, size - end)
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -304,13 +298,17 @@ def _archive(path: str, file: IO[bytes]) -> Container:
     processes = described.get("processes")
     if not isinstance(processes, list) or not all(isinstance(item, dict) for item in processes):
         raise damaged(path, "the manifest lists no processes", MANIFEST)
-    told = [Told(item, {kind: [] for kind in PARTS}) for item in processes[: recorder.MOST_PROCESSES]]
-    for kind, name in PARTS.items():
+    told = [
+        Told(item, {kind: [] for kind in recorder.PARTS}) for item in processes[: recorder.MOST_PROCESSES]
+    ]
+    for kind, name in recorder.PARTS.items():
         _share(path, name, _part(path, read, name), kind, told)
-    weights = described.get("weights")
+    weights, session = described.get("weights"), described.get("session")
     if weights is not None and not (isinstance(weights, dict) and all(map(_is_digest, weights.values()))):
         raise damaged(path, "the manifest names weights without a SHA-256", MANIFEST)
-    return Container(path, told, read, [name for name in members if "/" in name], weights=weights)
+    names = [name for name in members if "/" in name]
+    held = session if isinstance(session, dict) else None
+    return Container(path, told, read, names, held, weights=weights)
 
 
 def _is_digest(value: object) -> bool:
@@ -343,17 +341,11 @@ def pack(paths: Sequence[str], file: IO[bytes], more: Json) -> list[Told]:
     opened = [open_container(path) for path in paths]
     opened.sort(key=lambda item: str(item.told[0].process.get("began")))
     told = [item.told[0] for item in opened]
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        described = {"schema": recorder.SCHEMA, "processes": [item.process for item in told], **more}
-        # not compressed, so that the first bytes of the file tell what it is
-        archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(described, indent=1))
-        for kind, name in PARTS.items():
-            lines = [{**line, "process": n} for n, item in enumerate(told) for line in item.lines[kind]]
-            archive.writestr(name, "".join([json.dumps(line) + "\n" for line in lines]))
-        known: set[str] = set()
-        for item in opened:
-            for name in item.names:
-                if name not in known:
-                    archive.writestr(name, item.read(name))
-                    known.add(name)
+    lines = {
+        kind: [{**line, "process": n} for n, item in enumerate(told) for line in item.lines[kind]]
+        for kind in recorder.PARTS
+    }
+    readers = {name: item.read for item in reversed(opened) for name in item.names}
+    contents = ((name, read(name)) for name, read in readers.items())
+    recorder.write_archive(file, [item.process for item in told], lines, contents, more)
     return told

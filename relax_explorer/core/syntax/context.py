@@ -32,7 +32,12 @@ class Skip(Exception):
 
 
 Kernels: TypeAlias = "dict[tuple[str, tuple[tuple[str, str], ...]], PrimFunc]"
-"""PrimFuncs by their text, and the names that are declared around them."""
+"""PrimFuncs by their dialect and text, and the names that are declared around them."""
+
+
+def known_texts(kernels: Kernels) -> dict[str, None]:
+    """The texts of PrimFuncs, each once."""
+    return dict.fromkeys([key[0].partition("\n")[2] for key in kernels])
 
 
 class Context:

@@ -280,9 +280,12 @@ class BindingReader(SignatureReader):
             bound = self.unread(value)
         var = self.new_var(target.id, annotation, target)
         blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
-        self.names[target.id] = var
-        if type(bound) in _SCALARS:
-            self.expr.note_scalar(var, bound)
+        self._name_bound(target.id, var, bound)
+
+    def _name_bound(self, name: str, var: e.Var, value: e.Expr) -> None:
+        self.names[name] = var
+        if type(value) in _SCALARS:
+            self.expr.note_scalar(var, value)
 
     def _match_cast(
         self,

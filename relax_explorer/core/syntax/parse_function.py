@@ -21,6 +21,7 @@ from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_binding import MATCH_CASTS, MATCH_SHAPE, BindingReader
 from relax_explorer.core.syntax.parse_signature import read_if, targets
 from relax_explorer.core.syntax.python_tree import dotted
+from relax_explorer.core.syntax.repeated_lines import Line
 
 
 class FunctionReader(BindingReader):
@@ -94,12 +95,58 @@ class FunctionReader(BindingReader):
     def _run(self, node: python_tree.Run, blocks: Blocks) -> None:
         outside = self.ctx.line_offset, self.ctx.column_offset
         try:
-            for lines, statements in node.pieces():
-                self.ctx.line_offset, self.ctx.column_offset = self.ctx.source.above + lines, node.indent
-                for statement in with_pauses(statements):
-                    self.statement(statement, blocks)
+            if self.ctx.source.is_ascii:
+                self._repeated(node, blocks)
+            else:
+                for number in with_pauses(range(0, len(node.lines), python_tree.MOST_AT_ONCE)):
+                    for statement in self._statements(node, number, python_tree.MOST_AT_ONCE):
+                        self.statement(statement, blocks)
         finally:
             self.ctx.line_offset, self.ctx.column_offset = outside
+
+    def _repeated(self, node: python_tree.Run, blocks: Blocks) -> None:
+        """Read a run, of which lines may differ in variables alone."""
+        above = self.ctx.source.above + node.first
+        parsed: dict[int, ast.stmt] = {}  # lines that were parsed together with one before
+        many = python_tree.MOST_AT_ONCE
+        for number in with_pauses(range(len(node.lines))):
+            line = self._lines.line(self.ctx.source, above + number, node.indent, node.text(number))
+            if line is not None and self._again(line, blocks):
+                many = 1
+                continue
+            if number not in parsed:
+                parsed = dict(enumerate(self._statements(node, number, many), number))
+                many *= 2
+            self._first(line, parsed[number], blocks)
+
+    def _statements(self, node: python_tree.Run, number: int, many: int) -> list[ast.stmt]:
+        """Some lines of a run, parsed; places in them are those of the text from now on."""
+        statements = node.statements(number, many)
+        self.ctx.line_offset = self.ctx.source.above + node.first - 1 + number
+        self.ctx.column_offset = node.indent
+        return statements
+
+    def _again(self, line: Line, blocks: Blocks) -> bool:
+        """Bind what a line of a known form binds. False if the line has to be read."""
+        inside = self.output_names is not None and (line.target or "_") not in self.output_names
+        binding = self._lines.again(line, e.DataflowVar if inside else e.Var)
+        if binding is None:
+            return False
+        blocks.bindings.append(binding)
+        if line.target:
+            self._name_bound(line.target, binding.var, binding.value)
+        return True
+
+    def _first(self, line: Line | None, statement: ast.stmt, blocks: Blocks) -> None:
+        """Read a line, and remember what was read if nothing else came of it than one binding."""
+        if line is None:
+            self.statement(statement, blocks)
+            return
+        report, open_ = self.ctx.report.items, blocks.bindings
+        expected = len(report), len(open_) + 1, len(self.names) + (_is_new(line.target, self.names))
+        self.statement(statement, blocks)
+        if expected == (len(report), len(open_), len(self.names)):
+            self._lines.learn(line, open_[-1])
 
     def _expression(self, node: ast.Expr, blocks: Blocks) -> None:
         value = node.value
@@ -260,6 +307,10 @@ def _with_last_outputs(bindings: list[e.Binding], kept: Mapping[str, Any]) -> li
         var = hidden.get(binding.var, binding.var) if binding.var is not None else None
         renewed.append(replace(binding, var=var, value=reading.expr(binding.value)))
     return renewed
+
+
+def _is_new(name: str, names: Mapping[str, object]) -> bool:
+    return bool(name) and name not in names
 
 
 def _is_output(node: ast.stmt) -> bool:

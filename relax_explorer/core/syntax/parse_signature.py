@@ -19,6 +19,7 @@ from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.reader import Reader
+from relax_explorer.core.syntax.repeated_lines import RepeatedLines
 
 # -- parse if --------------------------------------------------------------------------------------------------------
 # Reads Ifs of Relax functions, and finds the names that a statement binds.
@@ -147,6 +148,7 @@ class SignatureReader:
         self.expr: ExprReader = ExprReader(
             ctx, self.names, self.info, None if outer is None else outer.expr.scalars
         )
+        self._lines = RepeatedLines(self.names, self.expr.scalars)
         self.attrs: dict[str, Any] = {}
         self.output_names: frozenset[str] | None = None  # inside a dataflow block: the names in R.output
         self._infos: dict[str, s.StructInfo] = {}

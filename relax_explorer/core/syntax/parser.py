@@ -22,7 +22,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import old_spellings, python_tree
 from relax_explorer.core.syntax.beginnings import is_executable, is_tvm_json
-from relax_explorer.core.syntax.context import UNREADABLE, Context, Kernels, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Kernels, Skip, known_texts
 from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
 from relax_explorer.core.syntax.dialects import dialect as dialect_named
 from relax_explorer.core.syntax.old_spellings import marked
@@ -78,7 +78,7 @@ def read(
         return None, report
     with collector_at_rest():
         python = python_tree.python_text(source.text)
-        skeleton, runs = python_tree.cut(python.text)
+        skeleton, runs = python_tree.cut(python.text, known_texts(kernels or {}))
         try:
             return _read(source, skeleton, runs, python.names, asked)
         except python_tree.NotInPieces:
@@ -95,7 +95,7 @@ class _Asked:
 
 
 def _read(
-    source: Source, text: str, runs: dict[int, python_tree.Run], names: dict[str, DType], asked: _Asked
+    source: Source, text: str, runs: dict[int, python_tree.Cut], names: dict[str, DType], asked: _Asked
 ) -> tuple[IRModule | None, Report]:
     """Read `source`. `text` is the source without the runs; `names` are shape variables declared in it."""
     report = Report()
@@ -405,6 +405,8 @@ class _ModuleReader:
 
     def _note_names(self, body: list[ast.stmt]) -> None:
         for member in body:
+            if isinstance(member, python_tree.KnownFunction):
+                self.ctx.functions.add(member.name)
             if isinstance(member, ast.FunctionDef):
                 self.ctx.functions.add(member.name)
                 result_dtype = None if member.returns is None else dtype_of_prefix(dotted(member.returns))
@@ -414,6 +416,8 @@ class _ModuleReader:
     def _class_member(self, node: ast.stmt) -> None:
         if isinstance(node, ast.FunctionDef):
             self._member(node, node.decorator_list)
+        elif isinstance(node, python_tree.KnownFunction):
+            self._known_kernel(node)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             self._module_call(node.value)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -490,15 +494,24 @@ class _ModuleReader:
                 node,
             )
 
+    def _known_kernel(self, node: python_tree.KnownFunction) -> None:
+        """A PrimFunc whose text was read in another stage. Raises NotInPieces if it means something else here."""
+        known = (self.ctx.kernels or {}).get(self._key(node.text))
+        if known is None:
+            raise python_tree.NotInPieces
+        self.functions[node.name] = known
+
+    def _key(self, lines: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """What decides how the lines of a PrimFunc are read."""
+        declared = [(name, str(dtype)) for name, dtype in self.ctx.type_vars.items() if name in lines]
+        return f"{self.ctx.dialect.name}\n{lines}", tuple(sorted(declared))
+
     def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> PrimFunc:
         """A PrimFunc. One with the text of another stage's, in which the same names are declared, is the same object."""
         kernels = self.ctx.kernels
         first, last = decorator.lineno, node.end_lineno or node.lineno
         lines = self.ctx.source.lines(first, last) if kernels is not None else ""
-        key = (
-            f"{self.ctx.dialect.name}\n{lines}" if kernels is not None else "",
-            tuple(sorted((name, str(dtype)) for name, dtype in self.ctx.type_vars.items() if name in lines)),
-        )
+        key = self._key(lines)
         known = kernels.get(key) if kernels is not None else None
         if known is not None:
             return known

@@ -12,7 +12,7 @@ import keyword
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, overload
 
@@ -181,14 +181,17 @@ def _after(text: str, place: int) -> int:
 # -- pieces ----------------------------------------------------------------------------------------------------------
 # Parses long bodies in pieces. Python's tree takes 16 KB per binding, so runs of plain lines are parsed only when
 # read.
-# `cut` takes the runs out of a text and puts a placeholder in the place of each. The remaining skeleton has the same
-# number of lines. A line is plain if it looks like a complete binding. When the run is parsed and a line is
-# something else, `NotInPieces` is raised, and the text is read as a whole.
+# `cut` takes the runs out of a text and puts a placeholder in the place of each, and in that of each function whose text
+# was read before. The remaining skeleton has the same number of lines. A line is plain if it looks like a complete
+# binding. When the run is parsed and a line is something else, `NotInPieces` is raised, and the text is read as a
+# whole.
 
 
 LARGE = 40_000  # characters; the tree of a shorter text is small, and as fast
-_SHORTEST, _PIECE = 16, 32  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
-_BINDING = re.compile(r"([ \t]+)[A-Za-z_]\w*(?:: \S.*)? = (?!T\.)\S.*[)\w\]]$")
+_SHORTEST, MOST_AT_ONCE = 16, 32  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
+_BINDING = re.compile(
+    r"([ \t]+)(?:[A-Za-z_]\w*(?:: \S.*)? = (?!T\.)\S.*[)\w\]]|(?:cls|R\.vm|R\.memory)\.\w+\(.*\))$"
+)
 _UNSAFE = re.compile(r"[#\\']|\"\"\"")
 
 
@@ -201,20 +204,24 @@ class Run(ast.stmt):
 
     def __init__(self, lines: list[str], first: int, indent: int) -> None:
         super().__init__()
-        self.lines, self.first, self.indent = lines, first, indent
+        self.lines, self.first, self.count, self.indent = lines, first, len(lines), indent
         self.lineno, self.end_lineno = first, first + len(lines) - 1
         end = len(lines[-1].encode("utf-8", "surrogatepass"))
         self.col_offset, self.end_col_offset, self.width = indent, end, end - indent
 
     def targets(self) -> list[str]:
-        """The names that the lines bind."""
-        return [line[self.indent :].split(":")[0].split(" ")[0] for line in self.lines]
+        """The names that the lines bind; empty for a call that stands alone."""
+        words = [line[self.indent :].split(":")[0].split(" ")[0] for line in self.lines]
+        return ["" if "(" in word else word for word in words]
 
-    def pieces(self) -> Iterator[tuple[int, list[ast.stmt]]]:
-        """The statements in chunks of lines, each with the number of lines before it. Raises NotInPieces."""
-        for start in range(0, len(self.lines), _PIECE):
-            part = self.lines[start : start + _PIECE]
-            yield self.first - 1 + start, _statements([line[self.indent :] for line in part])
+    def text(self, number: int) -> str:
+        """A line without its indentation."""
+        return self.lines[number][self.indent :]
+
+    def statements(self, start: int, count: int) -> list[ast.stmt]:
+        """The statements of some lines, at most MOST_AT_ONCE. Raises NotInPieces."""
+        part = self.lines[start : start + min(count, MOST_AT_ONCE)]
+        return _statements([line[self.indent :] for line in part])
 
 
 def _statements(lines: list[str]) -> list[ast.stmt]:
@@ -227,8 +234,22 @@ def _statements(lines: list[str]) -> list[ast.stmt]:
     return body
 
 
-def cut(text: str) -> tuple[str, dict[int, Run]]:
-    """The skeleton of `text`, and the removed runs by last line. A short text has no runs.
+class KnownFunction(ast.stmt):
+    """A placeholder in a module for a function whose text was read before."""
+
+    def __init__(self, lines: list[str], first: int, name: str) -> None:
+        super().__init__()
+        self.text, self.name = "".join([f"{line}\n" for line in lines]), name
+        self.first, self.count, self.indent = first, len(lines), len(lines[0]) - len(lines[0].lstrip())
+        self.lineno, self.end_lineno = first, first + len(lines) - 1
+        self.col_offset, self.end_col_offset, self.width = self.indent, self.indent + 1, 1
+
+
+Cut = Run | KnownFunction
+
+
+def cut(text: str, known: Iterable[str] = ()) -> tuple[str, dict[int, Cut]]:
+    """The skeleton of `text`, and what was removed by its last line: runs, and functions of `known` texts. A short text stays whole.
 
     A placeholder is a name that ends where its run ends, so the surrounding tree keeps its positions.
     """
@@ -237,7 +258,32 @@ def cut(text: str) -> tuple[str, dict[int, Run]]:
     quotes = text.find('"""')
     lines = text.split("\n")
     limit = len(lines) if quotes < 0 else text.count("\n", 0, quotes)
-    runs: dict[int, Run] = {}
+    found: dict[int, Cut] = {}
+    for function in known:
+        place = _function_at(text, function, lines)
+        if place is not None:
+            found[place.first + place.count - 1] = place
+    _take_away(found, lines)
+    runs = _runs(lines, limit)
+    _take_away(runs, lines)
+    return "\n".join(lines), {**found, **runs}
+
+
+_NAMED = re.compile(r"\s*@[^\n]*\n\s*def (\w+)\(")
+
+
+def _function_at(text: str, function: str, lines: list[str]) -> KnownFunction | None:
+    """The first place where the text of a function stands. If it is none, such as a part of a longer function, the skeleton tells."""
+    start, named = text.find(function), _NAMED.match(function)
+    if start < 0 or named is None or text[start - 1 : start] not in ("", "\n"):
+        return None
+    first = text.count("\n", 0, start)
+    return KnownFunction(lines[first : first + function.count("\n")], first + 1, named[1])
+
+
+def _runs(lines: list[str], limit: int) -> dict[int, Cut]:
+    """The runs of plain lines, by their last lines."""
+    runs: dict[int, Cut] = {}
     start, indent = 0, ""
     for number in range(limit + 1):
         match = _plain(lines[number]) if number < limit else None
@@ -246,10 +292,14 @@ def cut(text: str) -> tuple[str, dict[int, Run]]:
         if number - start >= _SHORTEST and indent:
             runs[number] = Run(lines[start:number], start + 1, len(indent))
         start, indent = number, match[1] if match is not None else ""
-    for last, run in runs.items():
-        lines[run.first - 1 : last] = [""] * len(run.lines)
-        lines[last - 1] = " " * run.indent + "_" * run.width
-    return "\n".join(lines), runs
+    return runs
+
+
+def _take_away(found: Mapping[int, Cut], lines: list[str]) -> None:
+    """Put a placeholder in the last line of each of them, and nothing in the others."""
+    for last, item in found.items():
+        lines[item.first - 1 : last] = [""] * item.count
+        lines[last - 1] = " " * item.indent + "_" * item.width
 
 
 def _plain(line: str) -> re.Match[str] | None:
@@ -257,9 +307,9 @@ def _plain(line: str) -> re.Match[str] | None:
     return match if match is not None and _UNSAFE.search(line) is None else None
 
 
-def put_back(tree: ast.Module, runs: dict[int, Run]) -> None:
+def put_back(tree: ast.Module, runs: Mapping[int, Cut]) -> None:
     """Replace each placeholder in the skeleton's tree by its run. Raises NotInPieces if one is not a statement."""
-    missing = dict(runs)
+    missing: dict[int, Cut] = dict(runs)
     stack: list[ast.AST] = [tree]
     while stack and missing:
         node = stack.pop()

@@ -24,6 +24,7 @@ from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, readable
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
+from relax_explorer.core.session.compiled_beside import with_values
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.inputs import file_remarks
@@ -37,7 +38,7 @@ from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, live_settings, process
 from relax_explorer.ui.cli import output, run
 from relax_explorer.ui.cli.comparison_output import bisected, compared, program_difference, validated
-from relax_explorer.ui.cli.compiled_run import compare_compiled, recording_with_values
+from relax_explorer.ui.cli.compiled_run import compare_compiled
 from relax_explorer.ui.cli.debug import commands_of
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
 from relax_explorer.ui.cli.interruptible import interruptible, progress
@@ -258,7 +259,7 @@ def compare(
             )
         register_files(sampling.packed)
         return compared(_framework(a, b, passes, sampling, allowed), all)
-    recording = recording_with_values(a) if (b, passes, with_, ref) == (None,) * 4 else None
+    recording = with_values(a) if (b, passes, with_, ref) == (None,) * 4 else None
     if recording is not None:
         return compared(compare_compiled(recording, a, sampling.func, allowed), all)
     if ref is None:

@@ -21,7 +21,7 @@ from relax_explorer.ui import live_settings
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.output import Exact, Result
-from relax_explorer.ui.files import STANDARD_OUTPUT, Target
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target, target
 from relax_explorer.ui.tui.keys import BadKeys, Keymap, keymap
 
 if TYPE_CHECKING:
@@ -233,3 +233,26 @@ def _listening(port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise click.UsageError(f"port {port} is taken; --port 0 takes a free one") from None
         raise click.UsageError(f"port {port} can't be used: {error.strerror or error}") from None
+
+
+def save(input: str, passes: str | None, output_: Target | None) -> Result:
+    """Write a program with passes, or the stages of a build, as a session of the explorer."""
+    from relax_explorer.core.session.build_passes import with_files
+    from relax_explorer.core.session.builds import pipeline_of
+    from relax_explorer.core.session.saved import Saved, archive
+    from relax_explorer.core.session.session import Plan
+    from relax_explorer.ui.cli.opening import build_at
+
+    if input == "-":
+        raise click.UsageError("a session names its program: INPUT is a file or a folder")
+    if output_ is STANDARD_OUTPUT:
+        raise click.UsageError("--output takes a file")
+    build = build_at(input)
+    if build.is_recorded and passes is not None:
+        raise click.UsageError("a build has its own passes: name one of its stages, as PATH@STAGE")
+    plans = (
+        () if build.is_recorded else (Plan.of(with_files(pipeline_of(build, passes or "default"), "spec")),)
+    )
+    saved = Saved(input, "" if build.is_recorded else build.stages[0].text, plans)
+    name = f"{Path(input).name.partition('@')[0].partition('.')[0]}.rxs"
+    return Result("save", {}, archive(saved), file=output_ or target(name))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -17,12 +17,14 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.compiled_beside import BesideOurs, first_of
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli.compiled_run import compiled_in
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import chosen
@@ -67,6 +69,21 @@ def with_heat(
 
     times: BindingTimes = interruptible(measured)
     return heated(drawing, times, measure)
+
+
+def with_machine_heat(session: Session, input: str, stage: Snapshot, drawing: Drawing) -> Drawing:
+    """The heat map of a graph after what the compiled program of a recording took."""
+    known = compiled_in(session, input)
+    if known is None:
+        raise click.UsageError("--heat machine needs a recording with values: rxe record --values -- …")
+    if stage.module is not known.last:
+        last = session.stages[-1]
+        raise click.UsageError(f"the recorded calls belong to the last stage: --stage {last.label}")
+    times = known.times(drawing.title)
+    if not times.rows:
+        ran = ", ".join(known.names) or "none"
+        raise click.UsageError(f"no run of {drawing.title} is recorded; there are {ran}")
+    return heated(drawing, times, "machine")
 
 
 def of_stage(
@@ -114,13 +131,13 @@ def check_options(
         raise click.UsageError(
             "--block draws one block of one function: leave --calls, --inside and --between out"
         )
-    if heat is None and any(of_run):
+    if heat in (None, "machine") and any(of_run):
         raise click.UsageError("--input, --shape and --run-calls are for the run of --heat")
 
 
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
-    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
+    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Measure | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
 ) -> Result:  # fmt: skip
     """Draw a graph."""
@@ -142,7 +159,9 @@ def graph(
         snapshot = chosen(session, stage)
         layers = "each" if expand or around is not None or block is not None else "once"
         drawing = of_stage(snapshot, func, block, weights, layers, inside)
-        if heat is not None:
+        if heat == "machine":
+            drawing = with_machine_heat(session, input, snapshot, drawing)
+        elif heat is not None:
             drawing = with_heat(session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls)
     if around is not None:
         centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
@@ -231,14 +250,16 @@ def report(
         return Result("report", {}, [Exact(solving_report(solving))], file=target)
     session, choice = open_session(input, passes, "default"), (func, input_, shape, max_input)
     log: RunLog | None = None
+    compiled: BesideOurs | None = None
     if not no_run:
         try:
             log = interruptible(lambda interrupt: _log(session, choice, calls, interrupt))
+            compiled = interruptible(partial(first_of, input, session.stages[-1].module, session.cache))
         except Failure as failure:
             if calls is not None or any(choice[:3]):
                 raise
             output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
-    return Result("report", {}, [Exact(page(session, log))], file=target)
+    return Result("report", {}, [Exact(page(session, log, compiled=compiled))], file=target)
 
 
 def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interrupt) -> RunLog | None:

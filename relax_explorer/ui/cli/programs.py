@@ -212,7 +212,7 @@ def who(input: str, var: str, passes: str | None, func: str | None) -> Result:
         if not has_kernel(session, var):
             raise click.UsageError(str(error.args[0])) from None
     if found is not None:
-        return _history(found, session.compiled())
+        return _history(found, session.compiled(), _there(session, input, found))
     if not has_kernel(session, name := var.removeprefix("@")):
         raise click.UsageError(f"no stage has a kernel {name!r}")
     return _kernel_history(list(kernel_history(session, name)))
@@ -287,17 +287,37 @@ _MARKS = {
 }
 
 
-def _history(traces: Sequence[Trace], made: Compiled | None) -> Result:
-    """The history of a value, and the instructions of the executable that was made of it."""
+def _there(session: Session, input: str, traces: Sequence[Trace]) -> list[dict[str, object]]:
+    """What the compiled program of a recording made of a value."""
+    from relax_explorer.ui.cli.compiled_run import compiled_in, made_there
+
+    known = compiled_in(session, input) if isinstance(session, RecordedSession) and traces else None
+    return [] if known is None else made_there(known, traces[-1].bindings)
+
+
+def _history(traces: Sequence[Trace], made: Compiled | None, there: Sequence[dict[str, object]]) -> Result:
+    """The history of a value, the instructions of the executable that was made of it, and what the compiled program made of it."""
     places = made.of(traces[-1].bindings) if made is not None and traces else []
     rows = [
         {"stage": t.label, "pass": t.made_by, "mark": t.mark, "bindings": list(map(binding_text, t.bindings))}
         for t in traces
     ]
     steps = [_instruction(made, place) for place in places] if made is not None else []
-    data = {"history": rows, **({"executable": steps} if steps else {})}
+    data = {
+        "history": rows,
+        **({"executable": steps} if steps else {}),
+        **({"compiled": there} if there else {}),
+    }
     instructions = "; ".join([str(step["text"]) for step in steps])
-    return Result("who", data, _history_lines(traces, made, instructions))
+    return Result("who", data, [*_history_lines(traces, made, instructions), *_there_lines(there)])
+
+
+def _there_lines(there: Sequence[dict[str, object]]) -> Iterator[str]:
+    from relax_explorer.ui.cli.compiled_run import made_text
+
+    for row in there:
+        mark = " " if "equal" not in row else "=" if row["equal"] else "≠"
+        yield history_line("run", mark, f"run {row['run']} there", made_text(row), 5)
 
 
 def _instruction(made: Compiled, place: tuple[str, int]) -> dict[str, object]:

@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -45,10 +45,9 @@ def record(
         raise click.UsageError("--output takes a file: the build writes to standard output")
     path = os.path.realpath(str(file.name))
     _check_unused(path)
-    settings = {
-        "path": path, "include": include, "exclude": exclude, "host": not no_host, "most": max_stages,
-        "values": [name for name in (values or "").split(",") if name],
-    }  # fmt: skip
+    names = [name for name in (values or "").split(",") if name]
+    options = recorder.Options(include, exclude, not no_host, names, max_stages)
+    settings = {"path": path, "options": asdict(options)}
     with tempfile.TemporaryDirectory(prefix="rxe-record-") as notes:
         ended = _run(command, settings, notes)
         told = _joined(file, path, ended)
@@ -78,7 +77,7 @@ class Ended:
         return f"ended by {self.signal}" if self.signal else f"exit status {self.status}"
 
 
-def _run(command: Sequence[str], settings: dict[str, object], notes: str) -> Ended:
+def _run(command: Sequence[str], settings: Mapping[str, object], notes: str) -> Ended:
     hook = str(Path(relax_explorer.__file__).parent / "injected")
     more = {
         "PYTHONPATH": os.pathsep.join([hook, *filter(None, [os.environ.get("PYTHONPATH")])]),

@@ -49,16 +49,19 @@ from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from relax_explorer.core.session.saved import Saved
     from relax_explorer.core.session.session import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.key_recording import Recorder
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Exports, Pictures
     from relax_explorer.ui.tui.run_control import RunControl
+    from relax_explorer.ui.tui.saving import Saving
     from relax_explorer.ui.tui.verdicts import Verdicts
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 TICK = 0.25  # seconds between looks at what runs
+SOON = 1.0  # seconds after a change until it is on the disk
 
 
 def screen_class(name: str) -> type[Frame]:
@@ -111,7 +114,8 @@ class Explorer(App[int]):
         self.follows = False  # True if the next view of the run moves the cursor
         self._shown_notice = ""
         self._clock: Timer | None = None
-        self._is_leaving = False
+        self._is_leaving = self._is_cut = False  # cut: a signal ends it, and the session is kept
+        self._keeper: Timer | None = None
         self.jobs = Jobs(self, self._wind)
         self.recorder: Recorder | None = None
         self.call = call or CallInputs()
@@ -149,6 +153,13 @@ class Explorer(App[int]):
         from relax_explorer.ui.tui.verdicts import Verdicts
 
         return Verdicts(self, self.stage_control, self.run_control)
+
+    @cached_property
+    def saving(self) -> Saving:
+        """Sessions as files."""
+        from relax_explorer.ui.tui.saving import Saving
+
+        return Saving(self, self.stage_control, self.marks, self.pipeline_control, self.run_control)
 
     @cached_property
     def exports(self) -> Exports:
@@ -207,6 +218,8 @@ class Explorer(App[int]):
     def on_unmount(self) -> None:
         """End the threads of jobs. Give the programs back to the garbage collector: see `StageControl`."""
         self.jobs.close()
+        if "saving" in vars(self) and not self._is_cut:
+            self.saving.forget()
         take_back()
 
     def on_mount(self) -> None:
@@ -228,6 +241,7 @@ class Explorer(App[int]):
         last = threading.Timer(3 * PATIENCE, os._exit, (status,))
         last.daemon = True
         last.start()
+        self._is_cut = True
         self.exit(status)
 
     def _wind(self) -> None:
@@ -250,6 +264,30 @@ class Explorer(App[int]):
         """Replace fields of the state."""
         held = {field.name: getattr(self.state, field.name) for field in dataclass_fields(State)}
         self.state = State(**{**held, **fields})
+        self.keep_soon()
+
+    def go_on_with(self, saved: Saved) -> None:
+        """Bring a session back."""
+        self.saving.go_on(saved)
+
+    def tell_left(self, path: str, remark: str) -> None:
+        """Tell what was noticed when a program was read, and that an explorer was killed that had it open."""
+        left = self.saving.left(path) if self.permit.is_all else None
+        said = (
+            "a session of this program ended early; :recover goes on with it" if left is not None else remark
+        )
+        if said:
+            self.say(said)
+
+    def keep_soon(self) -> None:
+        """Have what was done on the disk in a moment."""
+        if self._keeper is None and self.is_running:
+            self._keeper = self.set_timer(SOON, self._keep)
+
+    def _keep(self) -> None:
+        self._keeper = None
+        if not self._is_leaving:
+            self.saving.keep()
 
     def select(self, selection: Selection) -> None:
         """Select a place. An equal selection changes nothing."""

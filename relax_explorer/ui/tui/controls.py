@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Exports, Pictures
     from relax_explorer.ui.tui.run_control import RunControl
+    from relax_explorer.ui.tui.saving import Saving
     from relax_explorer.ui.tui.verdicts import Verdicts
     from relax_explorer.ui.tui.widgets.line_view import LineView
 
@@ -44,6 +45,10 @@ class Controls(Host, Protocol):
     @property
     def verdicts(self) -> Verdicts:
         """Comparing and bisecting."""
+
+    @property
+    def saving(self) -> Saving:
+        """Sessions as files."""
 
     @property
     def exports(self) -> Exports:

@@ -17,6 +17,7 @@ from relax_explorer.viz.tables import Row
 from relax_explorer.viz.tokens import Tokens
 
 if TYPE_CHECKING:
+    from relax_explorer.core.session.saved import Saved
     from relax_explorer.ui.tui.debug_rows import RunView
 
 
@@ -52,6 +53,15 @@ class Host(Protocol):
 
     def change(self, **fields: object) -> None:
         """Replace fields of the state."""
+
+    def go_on_with(self, saved: Saved) -> None:
+        """Bring a session back."""
+
+    def tell_left(self, path: str, remark: str) -> None:
+        """Tell what was noticed when a program was read, and that an explorer was killed that had it open."""
+
+    def keep_soon(self) -> None:
+        """Have what was done on the disk in a moment."""
 
     def select(self, selection: Selection) -> None:
         """Select a place."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.compare import Pairing
+from relax_explorer.core.session.compiled_beside import BesideOurs, seconds_of
+from relax_explorer.core.session.compiled_values import CompiledRun
 from relax_explorer.core.session.lockstep import Lockstep
 from relax_explorer.core.session.recording import Production
 from relax_explorer.core.session.snapshot import Snapshot
@@ -19,6 +21,7 @@ from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import value_text
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece
+from relax_explorer.viz.marked_graph import amount_text
 from relax_explorer.viz.pair_table import PairTable, pair_detail, pair_glyph, pair_state
 from relax_explorer.viz.tables import LazyRows, Row, cell, colored_row, side
 from relax_explorer.viz.value_table import inline_value
@@ -108,7 +111,8 @@ class PairRows(LazyRows[Row]):
     def heading(self, a: str, b: str) -> str:
         """The names of the columns, or of both stages."""
         if not self._half:
-            return self._table.columns.heading
+            own = self._table.columns.heading
+            return own.replace("A       ", "compiled", 1) if a.startswith("compiled") else own
         return f"{cell(f'A {a}', self._half)} │ {'max|Δ|':>8}{' ' * (MIDDLE - 14)} │ B {b}"
 
     def _beside(self, view: PairView) -> list[Piece]:
@@ -183,3 +187,29 @@ def pair_views(runs: Lockstep, stages: Sequence[Snapshot]) -> tuple[PairView, ..
         strict=True,
     )
     return tuple([PairView(pair.pairing, left, right) for pair, left, right in spots])
+
+
+def compiled_views(found: BesideOurs, runs: Sequence[CompiledRun], stage: Snapshot) -> tuple[PairView, ...]:
+    """The values of a compiled run beside ours, in the last stage of a recording, with what their calls took there."""
+    if found.here is None or found.verdict is None:
+        return ()
+    made = {item.name: item for item in found.here.productions}  # the last of each name
+    side, views = _Side(stage), []
+    for pairing in found.verdict.pairs:
+        item = made.get("" if pairing.b is None else pairing.b.name)
+        if item is not None:
+            side.mark(item, pair_glyph(pairing))
+            (ours,) = side.spots([item], None)
+            views.append(PairView(pairing, _there(found, ours, item, runs), ours))
+    return tuple(views)
+
+
+def _there(
+    found: BesideOurs, ours: Spot | None, item: Production, runs: Sequence[CompiledRun]
+) -> Spot | None:
+    """The place of a value of ours with the value of the compiled program."""
+    if ours is None:
+        return ours
+    value, seconds = found.run.values[item.name], seconds_of(runs, found.run.name, item.name)
+    took = f"  {amount_text(seconds[0], 'machine')} there" if seconds else ""
+    return replace(ours, value=f"{value_text(value)}{took}", look=f"{inline_value(value)}{took}")

@@ -20,6 +20,8 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.compiled_beside import first_of, runs_in, with_values
+from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.samples import start_of
 from relax_explorer.core.session.session import Session
@@ -38,6 +40,7 @@ from relax_explorer.ui.tui.table_rows import TableRows, found_in
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
+from relax_explorer.viz.marked_graph import Measure
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
@@ -109,6 +112,10 @@ class GraphPicture:
     number: Mapping[int, int]
 
 
+MEASURES: dict[str, Measure] = {"time": "time", "bytes": "bytes", "machine": "machine"}
+"""What the colours of a graph may show, by the option `heat`."""
+
+
 def graph_of(state: State, times: BindingTimes | None) -> Drawing:
     """The graph of the selected function, with what the stage changed, the selected binding, and the heat of a run."""
     from relax_explorer.viz.marked_graph import heated
@@ -117,7 +124,7 @@ def graph_of(state: State, times: BindingTimes | None) -> Drawing:
         return _calls(state)
     drawing = _marked_graph(state)
     if times is not None:
-        drawing = heated(drawing, times, "bytes" if state.options.heat == "bytes" else "time")
+        drawing = heated(drawing, times, MEASURES[state.options.heat])
     binding = state.selection.binding
     selected = next(
         (node.id for node in drawing.nodes if any(source is binding for source in node.sources)), None
@@ -186,6 +193,15 @@ def measured(
     except Cancelled:
         return None
     return times
+
+
+def taken_there(session: Session, name: str) -> BindingTimes | None:
+    """What the calls of a function took in the recorded runs of the compiled program; None if there are none."""
+    container = with_values(address(session.filename)[0])
+    if container is None:
+        return None
+    times = runs_in(container, session.stages[-1].module, session.cache).times(name)
+    return times if times.rows else None
 
 
 def graph_picture(state: State, times: BindingTimes | None) -> GraphPicture:
@@ -424,7 +440,9 @@ class Exports:
 
             log, remark = _log(session, name, given, interrupt)
             left = session.total + 1 - len(session.stages)
-            return report(session, log), f"{remark}; {left} passes had not run" if left > 0 else remark
+            compiled = first_of(session.filename, session.stages[-1].module, session.cache, interrupt)
+            page = report(session, log, compiled=compiled if left <= 0 else None)
+            return page, f"{remark}; {left} passes had not run" if left > 0 else remark
 
         self._write(
             text or f"{Path(session.filename or 'program').stem}-report.html", "writing the report", made

@@ -48,6 +48,26 @@ class PipelineControl:
         plan, given = self.app.state.plan, self.stages.pipeline
         return given if plan is None or plan.steps == with_files(given) else plan.text
 
+    @property
+    def tried(self) -> tuple[tuple[Plan, ...], int]:
+        """The pipelines in the order of the edits, and which one is the present one. Recorded stages have none."""
+        plan, is_known = self.app.state.plan, self.app.state.path == self._path
+        past, future = (self._past, self._future) if is_known else ([], [])
+        return ((), 0) if plan is None else ((*past, plan, *reversed(future)), len(past))
+
+    def go_on(self, plans: Sequence[Plan], at: int, then: Callable[[], None]) -> None:
+        """Take over the pipelines of another session, and run the present one; `then` is done behind it."""
+        here = self.plan()
+        if here is None or not plans:
+            then()
+            return
+        self._past, self._future = list(plans[:at]), list(plans[:at:-1])
+        if plans[at].steps == here.steps:
+            self.app.change(plan=plans[at])
+            then()
+        else:
+            self.stages.replan(plans[at], then)
+
     def run(self, plan: Plan, notice: str = "") -> None:
         """Run the program with another plan."""
         old = self.plan()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from relax_explorer.core.collector import collector_at_rest, set_aside
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
@@ -59,6 +60,9 @@ class RunControl:
         self.left: DebugSession | None = (
             None  # the last one, whose breakpoints and watches the next one takes
         )
+        self.pending: tuple[
+            str, ...
+        ] = ()  # sets the breakpoints and watches of an earlier session in the next run
         self.cancelled = 0  # number of cancellations: moves requested earlier are skipped
         self._tables: dict[str, IrTable] = {}
         self._read_soon: e.Function | None = None  # whose readers are being found, or were
@@ -69,6 +73,17 @@ class RunControl:
     def value_width(self) -> int:
         """The cells of a row in the table of values: rows are made for it before they are shown."""
         return self.shown_width or max(40, self.app.size.width - 5)
+
+    @property
+    def point_commands(self) -> tuple[str, ...]:
+        """The commands that set the breakpoints and watches of now."""
+        session = self.session or self.left
+        if session is None:
+            return self.pending
+        points = [item for item in session.debugger.breakpoints if not item.is_temporary]
+        off = [f"disable {number}" for number, item in enumerate(points, 1) if not item.is_enabled]
+        watches = [f"watch {item.expression.text}" for item in session.watches]
+        return (*map(_break_command, points), *off, *watches, *self.pending)
 
     # -- start and end --------------------------------------------------------------------------------------------
 
@@ -120,7 +135,7 @@ class RunControl:
             self.app.say(f"the module has no Relax function {name or 'to run'}")
             return
         given, left, width = self.given(name), self.session or self.left, self.value_width
-        is_recalled = given is self._recalled_for(name)
+        is_recalled, pending = given is self._recalled_for(name), self.pending
         tables: dict[str, IrTable] = {}
 
         def work(job: Job) -> tuple[DebugSession, Snapshot, RunView, str]:
@@ -137,13 +152,13 @@ class RunControl:
                 start.module, start.name, start.args, session.cache, private=True, budget=BUDGET
             )
             run = open_debug_session(session, debugger, stage.number, start.program)
-            lost = run.take_over(left) if left is not None else []
+            lost = _taken_over(run, left, pending)
             notice = _start_notice(lost, failed, is_recalled, start.note, start.program is not None)
             return run, shown, run_view(shown, run, tables, None, width), notice
 
         def done(result: tuple[DebugSession, Snapshot, RunView, str]) -> None:
             self.session, self.shown, view, notice = result
-            self._tables, self.left = tables, None
+            self._tables, self.left, self.pending = tables, None, ()
             self.app.moved(view, False)
             self._find_readers(view)
             if notice:
@@ -327,6 +342,18 @@ class RunControl:
             return Answer("page", {"title": name, "lines": lines})
 
         self.drive(page, f"reading {name}")
+
+
+def _taken_over(run: DebugSession, left: DebugSession | None, pending: Sequence[str]) -> list[str]:
+    """Give a run the breakpoints and watches of the one before, and those of an earlier session; returns those without a place."""
+    lost = run.take_over(left) if left is not None else []
+    return [*lost, *[text for text in pending if execute(run, text).kind == "refused"]]
+
+
+def _break_command(point: Breakpoint) -> str:
+    if not point.place:
+        return f"break if {point.text}"
+    return f"break {point.place}{f' if {point.condition.text}' if point.condition is not None else ''}"
 
 
 def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str, are_calls: bool) -> str:

@@ -88,10 +88,19 @@ class StageControl:
                 self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
                 return
+            from relax_explorer.core.session.folders import address
+            from relax_explorer.core.session.saved import saved_in
+
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
                 build, remark = reading.build_of(path, self.const)
-                session = reading.session_of(build, self.pipeline, self.profile)
-                self._begin(session, path, remark, job)
+                saved = saved_in(address(path)[0])
+                plan = None if saved is None else saved.plan
+                session = reading.session_of(
+                    build, self.pipeline if plan is None else plan.text, self.profile
+                )
+                self._begin(session, path, remark if saved is None else "", job)
+                if saved is not None:
+                    job.tell(lambda: self.app.go_on_with(saved))
 
         self.app.jobs.start("session", f"reading {Path(path).name or path}", work, self._go_on)
 
@@ -135,8 +144,7 @@ class StageControl:
         self._remember(path)
         self._shown(job, self.app.go_on)
         job.tell(lambda: self._opened(session, path))
-        if remark:  # on the screen that stays
-            job.tell(lambda: self.app.say(remark))
+        job.tell(lambda: self.app.tell_left(path, remark))  # on the screen that stays
         if not early:
             self._recall(session, job)
         self._advance(session, job)
@@ -430,6 +438,7 @@ class Marks:
             self.app.say("a mark is a letter, such as m a")
             return
         self.places[letter] = Mark(state.path, state.stage, state.selection)
+        self.app.keep_soon()
         self.app.say(f"'{letter} goes to mark {letter}: {self.places[letter].text.strip()}")
 
     def go(self, letter: str) -> None:

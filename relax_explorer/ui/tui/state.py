@@ -96,12 +96,16 @@ def room(width: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison of two stages: their numbers, the result, and the pairs of values in the order of the runs."""
+    """A comparison of two stages: their numbers, the result, and the pairs of values in the order of the runs.
+
+    `compiled` names the recorded run of the compiled program that stands in the place of the first stage.
+    """
 
     a: int
     b: int
     result: Comparison
     pairs: tuple[PairView, ...] = ()
+    compiled: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,8 @@ def command_line(app: Controls) -> str:
         return command(state.solving.command).text(solved)
     if screen == "debug":
         return called(app, "debug")
+    if screen == "compare" and state.compared is not None and state.compared.compiled:
+        return _compiled_twin(app, "")
     if screen == "compare" and state.compared is not None:
         return called(app, "compare", **pair(app, state.compared.a, state.compared.b))
     if screen == "checks":
@@ -242,6 +244,15 @@ def _compare_twin(app: Controls, text: str) -> str:
     named = pair(app, first, last)
     is_told = first != last and (named or (first, last) == (0, session.total))
     return called(app, "compare", **named) if is_told else ""
+
+
+def _compiled(app: Controls, text: str) -> None:
+    app.show_screen("compare", starts=False)
+    app.verdicts.compiled(int(text) if text else None)
+
+
+def _compiled_twin(app: Controls, text: str) -> str:
+    return command("compare").text({"a": app.state.path, "all": True}) if app.state.path else ""
 
 
 # -- runs ------------------------------------------------------------------------------------------------------------
@@ -420,6 +431,19 @@ def _theme_twin(app: Controls, text: str) -> str:
 
 _THEMES = tuple(name.removeprefix("rxe-") for name in THEMES)
 
+
+def _save(app: Controls, text: str) -> None:
+    app.saving.save(text or _saved_name(app))
+
+
+def _saved_name(app: Controls) -> str:
+    return f"{Path(app.state.path or 'session').name.partition('@')[0].partition('.')[0]}.rxs"
+
+
+def _save_twin(app: Controls, text: str) -> str:
+    return twin(app, "save", output_=text or _saved_name(app))
+
+
 # -- what is known ---------------------------------------------------------------------------------------------------
 
 
@@ -481,6 +505,8 @@ TYPED: tuple[Command[None], ...] = (
     Command("all", "Find a text in all stages.", lambda app, text: app.pictures.search_everywhere(text), (word("TEXT", "variable"),),
             twin="a search for text: any tool that searches files does it on the output of show"),
     Command("compare", "Compare the values of this stage with those of another one.", _compare, (word("[N|PASS]", "stage"),), twin=_compare_twin),
+    Command("compiled", "Show the values of the compiled program, as a recording has them, beside ours; RUN is the number of a run.",
+            _compiled, (word("[RUN]", "int"),), twin=_compiled_twin, needs="program"),
     Command("bisect", described("bisect"), lambda app, text: app.verdicts.bisect(),
             twin=lambda app, text: called(app, "bisect"), needs="program"),
     Command("inputs", "Choose the inputs of the run.", _inputs,
@@ -525,6 +551,10 @@ TYPED: tuple[Command[None], ...] = (
     Command("commands", "List the commands of this line.", _commands, twin="commands of the explorer"),
     Command("export", "Write the screen: svg and mermaid (the graph), html, json or text.", lambda app, text: app.exports.export(text),
             (word("FORMAT", "export"), word("[FILE]", "target")), twin=_export_twin, needs="program"),
+    Command("save", "Save the session with edits, marks, breakpoints and inputs; rxe opens the file.", _save, (word("[FILE]", "target"),),
+            twin=_save_twin, needs="program"),
+    Command("recover", "Go on with the session that a killed explorer left on this program.", lambda app, text: app.saving.recover(),
+            twin="a session of the explorer", needs="program"),
     Command("report", "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
             lambda app, text: app.exports.report(text), (word("[FILE]", "target"),), twin=_report_twin, needs="program"),
     Command("picture", described("image"), _picture,

@@ -9,6 +9,9 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between
+from relax_explorer.core.session.compiled_beside import runs_in, with_values
+from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.recorded import built, stage_of
@@ -17,7 +20,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.pair_rows import pair_views
+from relax_explorer.ui.tui.pair_rows import compiled_views, pair_views
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
@@ -77,6 +80,32 @@ class Verdicts:
                 self.app.change(compared=compared)
 
         self.app.jobs.start("compare", f"comparing stages {a} and {b}", work, done)
+
+    def compiled(self, number: int | None = None) -> None:
+        """Compare the compiled program of a recording with its last stage: a run by its number, else the first that differs, else the first."""
+        session = self.app.state.session
+        if session is None:
+            return
+        if len(session.stages) <= session.total:
+            self.app.say("the last stage is not read yet")
+            return
+        path, interrupt = address(session.filename)[0], Interrupt()
+        self.interrupt = interrupt
+        self._tried = self._question()
+
+        def done(compared: Compared | str) -> None:
+            if isinstance(compared, str):
+                self.app.say(compared)
+                return
+            self.app.say("")
+            self.app.change(compared=compared)
+
+        self.app.jobs.start(
+            "compare",
+            "running what the compiled program ran",
+            lambda job: _compiled(session, path, number, interrupt),
+            done,
+        )
 
     def other(self, session: Session) -> int:
         """The stage compared last, else the last one before the selected stage that changed the module."""
@@ -153,6 +182,25 @@ class Verdicts:
         self.app.show_screen("passes")
         if not (name and self.stages.go_to_variable(name, number)):
             self.stages.show(number)
+
+
+def _compiled(session: Session, path: str, number: int | None, interrupt: Interrupt) -> Compared | str:
+    """A recorded run of the compiled program beside ours in the last stage, or why there is none."""
+    container, last = with_values(path), session.stages[-1]
+    if container is None:
+        return "no values of a compiled program are recorded here: rxe record --values -- …"
+    known = runs_in(container, last.module, directories.kernel_cache())
+    try:
+        found = known.chosen(number, Tolerance(), interrupt)
+        if found is None or found.verdict is None:
+            which = "no run" if number is None else f"run {number} of {len(known.runs)} is not there, or it"
+            return f"{which} is made of values that the recording has"
+        views = compiled_views(found, known.runs, last)
+    except Cancelled:
+        return "cancelled"
+    name = f"run {found.number} of {visible(found.run.name, 30)}"
+    result = Comparison("the compiled run", str(last), found.run.name, (found.verdict,))
+    return Compared(last.number, last.number, result, views, name)
 
 
 def _compared(

@@ -114,6 +114,8 @@ class CompareScreen(Frame):
             f"{state.session.stages[number].label} {visible(state.session.stages[number].made_by, 40)}"
             for number in (compared.a, compared.b)
         ]
+        if compared.compiled:
+            names[0] = f"compiled, {compared.compiled}"
         pairs = [view.pairing for view in compared.pairs]
         rows = PairRows(compared.pairs, self.app.size.width - 6)
         heading = rows.heading(*names)
@@ -211,6 +213,9 @@ class CompareScreen(Frame):
     def action_stage(self, step: int, changing: bool) -> None:
         super().action_stage(step, changing)
         self.explorer.verdicts.compare()
+
+    def action_compiled(self) -> None:
+        self.explorer.verdicts.compiled()
 
     def action_other_stage(self) -> None:
         """Choose a stage from a list."""

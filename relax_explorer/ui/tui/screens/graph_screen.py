@@ -15,7 +15,13 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
+from relax_explorer.ui.tui.pictures import (
+    GraphPicture,
+    graph_picture,
+    graphed_function,
+    measured,
+    taken_there,
+)
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Selection, State
 from relax_explorer.ui.tui.widgets.framed import CursorMoved, FixedText
@@ -51,6 +57,7 @@ class GraphScreen(Frame):
         self._marked: tuple[GraphPicture, RunView | None, int] | None = None  # what the marks show
         self._step: tuple[int, int, Direction] | None = None  # the last move of the cursor
         self._times: dict[RunKey, BindingTimes] = {}  # of the functions that were measured
+        self._machine: dict[str, BindingTimes] = {}  # what their calls took in the compiled program
 
     @property
     def canvas(self) -> GraphCanvas:
@@ -73,7 +80,8 @@ class GraphScreen(Frame):
         options, selection = state.options, state.selection
         if state.session is not old.session:
             self._times.clear()
-        times = self._times.get(self._run_key(state)) if options.heat else None
+            self._machine.clear()
+        times = self._heat_times()
         # all functions look the same whichever one is selected
         at = (
             (None, None)
@@ -345,21 +353,25 @@ class GraphScreen(Frame):
             return
         key = self._run_key(state)
         if key in self._times:
-            order = ["", "time", "bytes"]
+            order = ["", "time", "bytes", *(["machine"] if self._has_machine(key[1]) else [])]
             app.show_with(heat=order[(order.index(state.options.heat) + 1) % len(order)])
             return
         name, interrupt = key[1], Interrupt()
         given = app.run_control.given(name)
         app.verdicts.interrupt = interrupt  # Esc cancels it
 
-        def work(job: Job) -> BindingTimes | None:
-            return measured(session, stage, name, given, interrupt)
+        def work(job: Job) -> tuple[BindingTimes | None, BindingTimes | None]:
+            there = taken_there(session, name) if stage is session.stages[-1] else None
+            return measured(session, stage, name, given, interrupt), there
 
-        def done(times: BindingTimes | None) -> None:
+        def done(found: tuple[BindingTimes | None, BindingTimes | None]) -> None:
+            times, there = found
             if times is None:
                 app.say("cancelled")
                 return
             self._times[key] = times
+            if there is not None:
+                self._machine[name] = there
             app.show_with(heat=app.state.options.heat or "time")
             self._draw()
             app.say(f"time of each binding; c shows bytes, then classes; one run of {visible(name)}")
@@ -374,7 +386,18 @@ class GraphScreen(Frame):
 
     def _heat_times(self) -> BindingTimes | None:
         state = self.explorer.state
+        if state.options.heat == "machine":
+            return (
+                self._machine.get(graphed_function(state))
+                if self._has_machine(graphed_function(state))
+                else None
+            )
         return self._times.get(self._run_key(state)) if state.options.heat else None
+
+    def _has_machine(self, name: str) -> bool:
+        """True for a function of the last stage that the compiled program ran."""
+        session, stage = self.explorer.state.session, self.explorer.state.stage
+        return session is not None and stage is session.stages[-1] and name in self._machine
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")
