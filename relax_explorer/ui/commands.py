@@ -189,7 +189,7 @@ SAVE = Command(
     "save",
     "Save a program with passes as a session of the explorer, in one file that `rxe FILE` opens.",
     Handler("exploring", "save"),
-    (INPUT, PASSES, target("the file to write; by default NAME.rxs", "FILE.rxs")),
+    (INPUT, *PIPELINE, target("the file to write; by default NAME.rxs", "FILE.rxs")),
 )
 
 OPT = Command(

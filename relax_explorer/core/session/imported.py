@@ -14,7 +14,6 @@ import numpy as np
 from relax_explorer import recorder
 from relax_explorer.core.session.arrays import Weights
 from relax_explorer.core.session.builds import Build
-from relax_explorer.core.session.containers import PARTS
 from relax_explorer.core.session.stages import Stage, StageText
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.beginnings import MANIFEST
@@ -50,7 +49,7 @@ def build_of_import(text: str, path: str, folder: str, remarks: Sequence[str]) -
 def write_container(file: IO[bytes], text: str, weights: Weights | None, more: dict[str, object]) -> None:
     """Write an import as an archive, in the form of a recording of one stage. Raises OSError, and Failure for damaged weights."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    lines: dict[bytes, list[dict[str, object]]] = {kind: [] for kind in PARTS}
+    lines: dict[bytes, list[dict[str, object]]] = {kind: [] for kind in recorder.PARTS}
     lines[recorder.STAGE] = [{"pass": MADE_BY, "input": True, "text": digest, "lineage": 0, "process": 0}]
     lines[recorder.LINEAGE] = [{"lineage": 0, "kind": "module", "process": 0}]
     arrays = {} if weights is None else {name: _npy(weights, name) for name in weights.names}
@@ -59,7 +58,7 @@ def write_container(file: IO[bytes], text: str, weights: Weights | None, more: d
     }  # fmt: skip
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(described, indent=1))
-        for kind, name in PARTS.items():
+        for kind, name in recorder.PARTS.items():
             archive.writestr(name, "".join([json.dumps(line) + "\n" for line in lines[kind]]))
         archive.writestr(f"ir/{digest}.txt", text.encode(), zipfile.ZIP_DEFLATED)
         for key, data in dict(arrays.values()).items():
