@@ -22,6 +22,8 @@ from typing import IO, Any, TypeAlias
 SIZE = 8
 Parts: TypeAlias = "dict[str, bytes]"
 Answer: TypeAlias = "tuple[object, Parts]"
+Foreign: TypeAlias = Any
+"""An object of TVM, ONNX, PyTorch or TFLite, or of the user's code, whose types are not read here."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 

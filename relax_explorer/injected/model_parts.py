@@ -8,15 +8,13 @@ import keyword
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from relax_explorer.injected.answering import Refused
+    from relax_explorer.injected.answering import Foreign, Refused
 else:
-    from answering import Refused  # the program that runs this one
+    from answering import Foreign, Refused  # the program that runs this one
 
-Foreign: TypeAlias = Any
-"""An object of TVM, ONNX, PyTorch or TFLite, whose types are not read here."""
 Names: TypeAlias = "dict[str, str]"
 """Names for names: of variables for values of a model, or those that variables should have."""
 Tensors: TypeAlias = "dict[str, Foreign]"

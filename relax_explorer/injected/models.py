@@ -36,9 +36,8 @@ def _beside(name: str) -> ModuleType:
 
 
 if TYPE_CHECKING:
-    from relax_explorer.injected.answering import Refused
+    from relax_explorer.injected.answering import Foreign, Refused
     from relax_explorer.injected.model_parts import (
-        Foreign,
         Found,
         Namer,
         Names,

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from relax_explorer.injected.answering import Refused
+    from relax_explorer.injected.answering import Foreign, Refused
     from relax_explorer.injected.model_parts import (
         WORD,
-        Foreign,
         Found,
         Namer,
         Names,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from relax_explorer.injected.answering import Refused
+    from relax_explorer.injected.answering import Foreign, Refused
     from relax_explorer.injected.model_parts import (
-        Foreign,
         Found,
         Namer,
         Tensors,

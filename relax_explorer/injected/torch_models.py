@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from relax_explorer.injected.answering import Refused
+    from relax_explorer.injected.answering import Foreign, Refused
     from relax_explorer.injected.model_parts import (
-        Foreign,
         Found,
         Namer,
         Names,

@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tvm
@@ -33,9 +33,9 @@ from tvm import relax
 from tvm.ir import transform
 
 if TYPE_CHECKING:
-    from relax_explorer.injected.answering import Answer, Parts, Refused
+    from relax_explorer.injected.answering import Answer, Foreign, Parts, Refused
 else:
-    from answering import Refused
+    from answering import Foreign, Refused
 
 MOST_MODULES = 64
 _TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=]{1400,}")
@@ -50,13 +50,13 @@ _HOMES = (
     "tir.transform",
 )
 """Where passes of TVM are looked for, in this order; some are only in some versions."""
-_MODULES: dict[str, Any] = {}  # by key, the ones that were used last at the end
+_MODULES: dict[str, Foreign] = {}  # by key, the ones that were used last at the end
 
 
 # -- modules ---------------------------------------------------------------------------------------------------------
 
 
-def _kept(module: Any) -> str:
+def _kept(module: Foreign) -> str:
     key = f"m{next(_NUMBERS)}"
     _MODULES[key] = module
     while len(_MODULES) > MOST_MODULES:
@@ -67,7 +67,7 @@ def _kept(module: Any) -> str:
 _NUMBERS = itertools.count(1)
 
 
-def _given(key: str, parts: Mapping[str, bytes]) -> Any:
+def _given(key: str, parts: Mapping[str, bytes]) -> Foreign:
     """The module under a key, or that of a text."""
     if key:
         if key not in _MODULES:
@@ -87,16 +87,16 @@ def _given(key: str, parts: Mapping[str, bytes]) -> Any:
         raise Refused("not-read", f"{type(error).__name__}: {error}") from error
 
 
-def _arrays(data: bytes | None) -> dict[str, Any]:
+def _arrays(data: bytes | None) -> dict[str, Foreign]:
     if not data:
         return {}
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
-def _printed(module: Any, known: Sequence[str]) -> Parts:
+def _printed(module: Foreign, known: Sequence[str]) -> Parts:
     """A module as text, with the large constants that the process that asks does not know."""
-    found: dict[str, Any] = {}
+    found: dict[str, Foreign] = {}
 
     def beside(match: re.Match[str]) -> str:
         raw = base64.b64decode(match[0])
@@ -116,7 +116,7 @@ def _printed(module: Any, known: Sequence[str]) -> Parts:
     return parts
 
 
-def _is_same(new: Any, old: Any) -> bool:
+def _is_same(new: Foreign, old: Foreign) -> bool:
     """True if a pass changed nothing, not even a name."""
     if new.same_as(old):
         return True
@@ -127,7 +127,7 @@ def _is_same(new: Any, old: Any) -> bool:
 # -- passes of TVM ---------------------------------------------------------------------------------------------------
 
 
-def _found(name: str) -> Any:
+def _found(name: str) -> Foreign:
     """What makes a pass of TVM. Raises Refused with similar names."""
     for home in ("", *_HOMES):
         value = _attribute(tvm, f"{home}.{name}".strip("."))
@@ -139,7 +139,7 @@ def _found(name: str) -> Any:
     )
 
 
-def _attribute(value: Any, path: str) -> Any:
+def _attribute(value: Foreign, path: str) -> Foreign:
     for part in path.split("."):
         value = getattr(value, part, None)
     return value
@@ -160,7 +160,7 @@ def _names() -> list[str]:
     return list(found)
 
 
-def _made(make: Any, options: Mapping[str, Any], name: str) -> Any:
+def _made(make: Foreign, options: Mapping[str, Foreign], name: str) -> Foreign:
     """A pass with its options. Raises Refused for an option that it does not take."""
     with contextlib.suppress(ValueError):  # some tell no signature
         signature = inspect.signature(make)
@@ -175,7 +175,7 @@ def _made(make: Any, options: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def _of_tvm(name: str, options: Mapping[str, Any]) -> Any:
+def _of_tvm(name: str, options: Mapping[str, Foreign]) -> Foreign:
     pipeline, slash, stage = name.partition("/")
     if not slash:
         known = _pipelines()
@@ -196,17 +196,17 @@ def _of_tvm(name: str, options: Mapping[str, Any]) -> Any:
 # -- pipelines -------------------------------------------------------------------------------------------------------
 
 
-def _pipelines() -> dict[str, Callable[..., Any]]:
+def _pipelines() -> dict[str, Callable[..., Foreign]]:
     """TVM's pipelines by name, and the one for a processor."""
 
-    def default_cpu() -> Any:
+    def default_cpu() -> Foreign:
         """The pipeline of tvm.compile for a processor."""
         return relax.get_default_pipeline(_target())
 
     return {**relax.pipeline.PIPELINE_MAP, "default_cpu": default_cpu}
 
 
-def _stages(name: str, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _stages(name: str, options: Mapping[str, Foreign]) -> list[tuple[str, Foreign]]:
     """The passes inside of a pipeline, by names of which none is twice: it is watched while it runs on an empty module."""
     known = _pipelines()
     if name not in known:
@@ -216,7 +216,7 @@ def _stages(name: str, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
             f"TVM {tvm.__version__} has no pipeline {name!r}",
             near=[f"tvm:{item}" for item in near],
         )
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, Foreign]] = []
     with _watched() as seen, _target():
         _made(known[name], options, name)(tvm.IRModule({}))
     for item in seen:
@@ -227,12 +227,12 @@ def _stages(name: str, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @contextlib.contextmanager
-def _watched() -> Iterator[list[Any]]:
+def _watched() -> Iterator[list[Foreign]]:
     """The passes that run meanwhile and run no others, in order."""
-    seen: list[Any] = []
+    seen: list[Foreign] = []
     old = transform.Pass.__call__
 
-    def call(of: Any, module: Any) -> Any:
+    def call(of: Foreign, module: Foreign) -> Foreign:
         if isinstance(of, transform.Sequential):
             for item in of.passes:
                 module = call(item, module)
@@ -250,7 +250,7 @@ def _watched() -> Iterator[list[Any]]:
         transform.Pass.__call__ = old
 
 
-def _target() -> Any:
+def _target() -> Foreign:
     return tvm.target.Target("llvm")
 
 
@@ -259,10 +259,10 @@ def _target() -> Any:
 _READ: dict[str, tuple[ModuleType, int]] = {}  # modules of the user with the time of their file
 
 
-def _of_user(name: str, options: Mapping[str, Any]) -> Any:
+def _of_user(name: str, options: Mapping[str, Foreign]) -> Foreign:
     """The pass that `my_module:my_pass` names: a pass of TVM, a function of a module, or what makes one of these."""
     place, _, path = name.rpartition(":")
-    value: Any = _module(place)
+    value: Foreign = _module(place)
     for part in path.split("."):
         if not hasattr(value, part):
             near = [f"{place}:{item}" for item in difflib.get_close_matches(part, dir(value), 3)]
@@ -280,7 +280,7 @@ def _of_user(name: str, options: Mapping[str, Any]) -> Any:
     return functools.partial(value, **options)
 
 
-def _takes_module(function: Callable[..., Any]) -> bool:
+def _takes_module(function: Callable[..., Foreign]) -> bool:
     """True for a function with a parameter that must be given: the module."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     found = inspect.signature(function).parameters.values()
@@ -337,7 +337,7 @@ def _imported(place: str, again: bool) -> ModuleType:
 # -- questions -------------------------------------------------------------------------------------------------------
 
 
-def ask_apply(name: str, options: dict[str, Any], key: str, known: Sequence[str], parts: Parts) -> Answer:
+def ask_apply(name: str, options: dict[str, Foreign], key: str, known: Sequence[str], parts: Parts) -> Answer:
     """The module after a pass, and the key under which it stays here; no text if the pass changed nothing."""
     times = [time.perf_counter()]
     before = _given(key, parts)
@@ -365,12 +365,12 @@ def ask_apply(name: str, options: dict[str, Any], key: str, known: Sequence[str]
     }, made
 
 
-def _copy(module: Any) -> Any:
+def _copy(module: Foreign) -> Foreign:
     """A module of the same functions: a pass may write into the one that it gets."""
     return tvm.IRModule(dict(module.functions_items()), attrs=module.attrs, global_infos=module.global_infos)
 
 
-def ask_stages(name: str, options: dict[str, Any], parts: Parts) -> Answer:
+def ask_stages(name: str, options: dict[str, Foreign], parts: Parts) -> Answer:
     """The names of the passes inside of a pipeline; none of what is no pipeline."""
     return [label for label, _ in _stages(name, options)] if name in _pipelines() else [], {}
 

@@ -593,7 +593,7 @@ CALLS = tuple(
 2 import {model_onnx} --max-seconds 0
 2 import {model_onnx} --max-memory nan
 2 import {model_onnx} --shape batch
-2 import {model_onnx} --python {folder}
+3 import {model_onnx} --python {folder}
 2 import {model_onnx} -o {folder}
 2 show {model_onnx}
 2 compare {model_onnx} {plain} --calls {commands_txt}
@@ -637,6 +637,10 @@ CALLS = tuple(
 2 compare {plain} --with nobody
 2 compare {plain} {plain} --with zero
 2 compare {plain} --with zero --ref {missing}
+2 save
+2 save {folder}
+0 save {plain} -o {folder}/kept.rxs
+2 save {plain} -p nobody -o {folder}/kept.rxs
 2 reduce {plain}
 3 reduce {plain} -p LegalizeOps
 3 reduce {plain} --test well-formed

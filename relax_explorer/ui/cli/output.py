@@ -171,7 +171,7 @@ def status(failure: Failure) -> int:
         return CANNOT
     if foreign.CRASHED in codes:
         return CRASHED
-    return FOUND if any(code.id.startswith(("RX05", "RX06", "RX07")) for code in codes) else USAGE
+    return FOUND if any(code.id.startswith(("RX05", "RX06", "RX070")) for code in codes) else USAGE
 
 
 class Unwritable(click.ClickException):

@@ -64,7 +64,7 @@ class Saving:
     def _spot(self, stage: Snapshot, selection: Selection) -> Spot:
         return Spot(stage.label, stage.made_by, selection.function, selection.variable)
 
-    def save(self, name: str) -> None:
+    def keep_in(self, name: str) -> None:
         """Write the session into a file."""
         if refusal := self.app.permit.to_write(name):
             self.app.say(refusal)

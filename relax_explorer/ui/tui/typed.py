@@ -247,6 +247,8 @@ def _compare_twin(app: Controls, text: str) -> str:
 
 
 def _compiled(app: Controls, text: str) -> None:
+    if text and not text.isdecimal():
+        raise Refused(f"compiled takes the number of a run, not {text[:60]!r}")
     app.show_screen("compare", starts=False)
     app.verdicts.compiled(int(text) if text else None)
 
@@ -433,7 +435,7 @@ _THEMES = tuple(name.removeprefix("rxe-") for name in THEMES)
 
 
 def _save(app: Controls, text: str) -> None:
-    app.saving.save(text or _saved_name(app))
+    app.saving.keep_in(text or _saved_name(app))
 
 
 def _saved_name(app: Controls) -> str:
