@@ -345,7 +345,8 @@ def _run(command: list[str], source: bytes, timeout: float) -> bytes:
         return finished.output
     if finished.status < 0:
         raise _EngineFailed(f"crashed with signal {-finished.status} after {time.monotonic() - start:.1f} s")
-    errors = visible(" ".join(finished.errors.decode("utf-8", "replace").split()), 160)
+    lines = [line for line in finished.errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    errors = visible(" ".join(lines[-1].split()), 160) if lines else ""  # also of a stack of Python
     raise _EngineFailed(f"exit status {finished.status}" + (f" ({errors})" if errors else ""))
 
 

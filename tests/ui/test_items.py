@@ -508,8 +508,9 @@ async def test_a_pass_that_cannot_run_has_its_reason(requirement: str) -> None:
         editor = app.screen
         assert isinstance(editor, PipelineEditor)
         await wait(pilot, lambda: "VMShapeLower" in editor.choices.verdicts)
-        (row,) = editor.view.rows
+        row, of_tvm = editor.view.rows
         assert row.text == "✗ VMShapeLower"
+        assert of_tvm.text == "> tvm:VMShapeLower"
         assert {role for role, _ in row.pieces} == {"muted"}
         assert "it needs NO_DATAFLOW" in screen_text(app)
 
