@@ -251,6 +251,40 @@ def main(s: R.Shape(["n"])):
         assert refused(program, (2,)) == "RX0507"
 
 
+def test_an_operator_like_one_in_a_call_with_other_lengths_is_compared_again() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(pure=False)
+    def f(s: R.Shape(["n"])) -> R.Tensor("float32", ndim=1):
+        n = T.int64()
+        c = R.call_packed("test.known.three", sinfo_args=R.Tensor((n,), "float32"))
+        d = R.add(c, c)
+        e = R.add(c, c)
+        return e
+    @R.function(pure=False)
+    def main(s: R.Shape(["k"]), t: R.Shape(["m"])):
+        a = M.f(s)
+        b = M.f(t)
+        return (a, b)
+"""
+    program = rxe.normalize(rxe.parse(text))
+    for _ in range(2):
+        assert refused(program, (3,), (2,)) == "RX0507"  # first when no call of `f` is known
+        assert [item.tolist() for item in rxe.run(program, "main", [(3,), (3,)])] == [[2, 2, 2]] * 2
+
+
+def test_a_view_for_a_product_is_no_result_for_others() -> None:
+    body = "v = R.permute_dims(w)\ny = R.matmul(x, v)\nt = R.permute_dims(w)\nreturn (y, t)"
+    program = module(body, 'x: R.Tensor((64, 64), "float32"), w: R.Tensor((64, 64), "float32")')
+    x, w = np.ones((64, 64), F), np.arange(4096, dtype=F).reshape(64, 64)
+    for _ in range(3):
+        y, t = rxe.run(program, "main", [x, w])
+        assert not np.shares_memory(t, w)
+        assert t.tolist() == w.T.tolist()
+        np.testing.assert_allclose(y, x @ w.T)
+
+
 def test_an_operator_like_one_before_that_stops_says_where() -> None:
     body = "b = R.floor_divide(a, a)\nc = R.subtract(b, a)\nd = R.floor_divide(a, c)\nreturn d"
     program = module(body, 'a: R.Tensor((2,), "int32")')

@@ -302,7 +302,7 @@ def operator_alike(
     None if it needs its checks; then nothing was done.
     """
     alike = machine.kernels.alike
-    found = alike.get(_alike(at, op, args)) if op.by_info and alike else None
+    found = alike.get(_alike(at, op, args)) if alike else None
     if found is None or found[0] is not computes or not found[1].fits(found[1].operands, frame.dims):
         return None
     with np.errstate(all="ignore"):
@@ -313,16 +313,9 @@ def operator_alike(
 
 
 def _alike(at: Instruction, op: type[Op], args: Sequence[Value]) -> tuple[object, ...]:
-    """What calls that need the same checks have in common."""
+    """What calls that need the same checks have in common: the rule reads types, and the value is compared with the StructInfo."""
     call = at.node
-    return (
-        op,
-        call.attrs,
-        types_of(args),
-        call.struct_info,
-        call.sinfo_args,
-        tuple([arg.struct_info for arg in call.args]),
-    )
+    return op, call.attrs, types_of(args), call.struct_info, call.sinfo_args
 
 
 def remember_operator(
@@ -353,7 +346,7 @@ def remember_operator(
     else:
         is_large = value.ndim > 0 and value.size >= LARGE and not is_own
         at.known = KnownOperator(*known, types[0], function, bool(op.shares), is_large)
-    if op.by_info and not is_own:
+    if op.by_info:
         machine.kernels.alike[_alike(at, op, args)] = computes, at.known
 
 
