@@ -1,4 +1,4 @@
-"""`run --ranks N`: values of ranks beside each other, and the first one that parts from the program that is not divided."""
+"""`run --ranks N`: values of ranks beside each other, and the first one that parts from the undivided program."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_right_division(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert [line.split("  ")[0].strip() for line in lines[:5]] == ["h", "a", "y", "z", "out0"]
-    assert [line[20:35].strip() for line in lines[:5]] == [
+    assert [line[14:29].strip() for line in lines[:5]] == [
         "parts, axis 1",
         "parts, axis 1",
         "sums",
@@ -59,10 +59,7 @@ def test_a_right_division(folder: Path) -> None:
         "each has it",
     ]
     assert all(line.count("f32") == 2 for line in lines[:5])
-    assert (
-        lines[5]
-        == "2 ranks met once; all 5 values of the same name make those of the program that is not divided"
-    )
+    assert lines[5] == "2 ranks met once; all 5 values of the same name make those of the undivided program"
     assert "rank 0" in result.stderr
     assert "rank 1" in result.stderr
 
@@ -71,10 +68,7 @@ def test_a_wrong_division_names_the_first_value(folder: Path) -> None:
     arguments = "run", str(folder / "wrong.py"), "--ranks", "2", "--unsharded", str(folder / "whole.py")
     result = run(*arguments)
     assert result.exit_code == 1
-    assert (
-        "z is the first value that parts from the program that is not divided\nrank 0: [0, 0] is "
-        in result.stdout
-    )
+    assert "z is the first value that parts from the undivided program\nrank 0: [0, 0] is " in result.stdout
     data = json.loads(run(*arguments, "--format", "json").stdout)
     assert data["schema"] == "rxe.ranks/1"
     assert (data["ranks"], data["meetings"], data["apart"], data["failed"]) == (2, 1, "z", [])
@@ -93,7 +87,7 @@ def test_each_rank_has_inputs_of_its_own(folder: Path) -> None:
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert [line[20:28].strip() for line in lines[:5]] == ["differ", "differ", "differ", "equal", "equal"]
+    assert [line[14:22].strip() for line in lines[:5]] == ["differ", "differ", "differ", "equal", "equal"]
     assert lines[5].startswith("2 ranks met once; --unsharded FILE compares")
 
 

@@ -184,6 +184,10 @@ def test_unknown_engines_and_formats_are_refused() -> None:
         ("exit 1", "exit status 1"),
         ("echo '{\"bb\": '; echo broken >&2; exit 1", r"exit status 1 \(broken\)"),
         ("printf '\\033[31mboo' >&2; exit 2", r"exit status 2 \(\\x1b\[31mboo\)"),
+        (
+            "printf 'Traceback of Python\\n  line 1\\nMemoryError\\n\\n' >&2; exit 1",
+            r"exit status 1 \(MemoryError\)",
+        ),
         ("echo garbage", "not JSON"),
         ("echo '[]'", "something is missing"),
         ('echo \'{"bb": "0,0,9,9", "objects": [], "edges": []}\'', "something is missing"),

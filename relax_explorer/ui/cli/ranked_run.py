@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +34,7 @@ from relax_explorer.viz.short import short_value
 from relax_explorer.viz.tables import Column, Columns
 
 PLACE = "{rank}"  # in a source: the number of the rank
-_VALUE = 44  # cells of a value
+_VALUE, _LEAST = 44, 12  # cells of a value, where lines may be long, and at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +106,29 @@ def _row_data(row: RankRow) -> dict[str, Any]:
 def _lines(ranks: Sequence[RankRun], found: Sequence[RankRow], is_compared: bool) -> Iterator[str]:
     """A row for each binding, with the values of the ranks beside each other."""
     told = [Column("together", 14)] if is_compared else [Column("ranks", 8)]
-    columns = Columns(
-        [Column("binding", 20), *told, *[Column(f"rank {n}", _VALUE) for n in range(len(ranks))]]
-    )
+    width = _value_width(len(ranks), 16 + sum([column.width or 0 for column in told]))
+    values = [Column(f"rank {number}", width) for number in range(len(ranks))]
+    columns = Columns([Column("binding", 14), *told, *values])
     yield Remark(columns.heading)
     for row in found:
-        values = [short_value(value, _VALUE) for value in row.parts]
+        shown = [short_value(value, width) for value in row.parts]
         if is_compared:
             relation = row.relation.text if row.relation is not None else ""
         else:
             relation = "equal" if _are_equal(row) else "differ"
-        yield columns.line(row.name, relation, *values)
+        yield columns.line(row.name, relation, *shown)
     yield from _verdict(ranks, found, is_compared)
     for number, run in enumerate(ranks):
         for line in run.output:
             yield Remark(f"rank {number}: {line}")
+
+
+def _value_width(count: int, before: int) -> int:
+    """The cells of each value in the width of the terminal."""
+    if not sys.stdout.isatty():
+        return _VALUE
+    left = (shutil.get_terminal_size().columns - before) // count - 1
+    return min(max(left, _LEAST), _VALUE)
 
 
 def _are_equal(row: RankRow) -> bool:
@@ -142,10 +152,10 @@ def _verdict(ranks: Sequence[RankRun], found: Sequence[RankRow], is_compared: bo
     if failed:
         yield f"{met}; rank {failed[0]} stopped"
     elif first is not None and first.relation is not None:
-        yield f"{met}; {first.name} is the first value that parts from the program that is not divided"
+        yield f"{met}; {first.name} is the first value that parts from the undivided program"
         yield f"rank {first.relation.rank}: {_reason(first.relation.delta)}"
     elif is_compared:
         compared = sum([row.relation is not None for row in found])
-        yield f"{met}; all {compared} values of the same name make those of the program that is not divided"
+        yield f"{met}; all {compared} values of the same name make those of the undivided program"
     else:
-        yield f"{met}; --unsharded FILE compares them with the program that is not divided"
+        yield f"{met}; --unsharded FILE compares them with the undivided program"
