@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import compiled_kernel, loop_nests
+from relax_explorer.core.exec import kernel_code, loop_nests
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.loop_fusion import forwarded, fused
 from relax_explorer.core.exec.loop_statements import translate
@@ -148,7 +148,7 @@ def test_a_kernel_that_may_stop_runs_stage_by_stage() -> None:
     stages = (("B[v_i, v_j] = A[v_i, v_j]", "SS"), ("B[v_i, v_j] = A[T.Cast('int64', B[v_i, 0]), v_j]", "SS"))
     fn = program(*stages, buffers="pass")
     assert fused(fn) is not fn
-    assert not compiled_kernel.Code(fn, None).outline.is_fused
+    assert not kernel_code.Code(fn, None).outline.is_fused
     values = np.full((6, 70), 9, np.float32)
     answers = []
     for kernel in (compile_prim_func(fn), uncompiled(fn)):
@@ -251,21 +251,21 @@ def test_threads_share_serial_loops_that_never_stop(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(ndarrays, "_SHARED", 1)
     monkeypatch.setattr(ndarrays, "_threads", lambda: 2)
     texts = []
-    function = compiled_kernel.Code.function
+    function = kernel_code.Code.function
 
-    def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:
+    def watched(self: kernel_code.Code, fn: PrimFunc, values: object, name: str) -> object:
         texts.append(name)
         return function(self, fn, values, name)  # type: ignore[arg-type]  # a sequence
 
-    monkeypatch.setattr(compiled_kernel.Code, "function", watched)
+    monkeypatch.setattr(kernel_code.Code, "function", watched)
     row = ("B[v_i, v_j] = A[v_i, v_j] / S[v_i]", "SS")
     assert same(program(FIRST, LAST))
     assert same(program((ROW, "SR"), row, buffers="S = T.alloc_buffer((6,))"), exact=False)
-    assert compiled_kernel.PART in texts
+    assert kernel_code.PART in texts
     texts.clear()
     stops = ("B[v_i, v_j] = A[T.Cast('int64', T.abs(A[v_i, 0])), v_j]", "SS")
     assert same(program(stops, buffers="pass"))
-    assert compiled_kernel.PART not in texts
+    assert kernel_code.PART not in texts
 
 
 def test_loops_that_depend_on_the_outermost_one_stay() -> None:

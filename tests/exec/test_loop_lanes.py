@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import compiled_kernel
+from relax_explorer.core.exec import kernel_code
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.loop_lanes import LANES
 from relax_explorer.core.exec.loop_statements import translate
@@ -179,20 +179,20 @@ def test_long_reductions_look_at_the_interrupt() -> None:
 def test_facts_are_looked_up_for_the_same_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a text relies on is decided again for each length, so lengths 1 and 2**31 have texts of their own."""
     names: list[str] = []
-    function = compiled_kernel.Code.function
+    function = kernel_code.Code.function
 
-    def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:
+    def watched(self: kernel_code.Code, fn: PrimFunc, values: object, name: str) -> object:
         names.append(name)
         return function(self, fn, values, name)  # type: ignore[arg-type]  # a sequence
 
-    monkeypatch.setattr(compiled_kernel.Code, "function", watched)
+    monkeypatch.setattr(kernel_code.Code, "function", watched)
     fn = rows()
     for length in LENGTHS:
         outcome(fn, data(length))
-    assert set(names) == {compiled_kernel.TRUSTING}
+    assert set(names) == {kernel_code.TRUSTING}
 
 
-@pytest.mark.parametrize(("length", "way"), [(100, compiled_kernel.TRUSTING), (99, compiled_kernel.CHECKED)])
+@pytest.mark.parametrize(("length", "way"), [(100, kernel_code.TRUSTING), (99, kernel_code.CHECKED)])
 def test_lengths_for_which_an_index_is_wrong(length: int, way: str) -> None:
     """The lanes hold for some lengths only: others have the checks and the order of the program."""
     text = ROWS.replace("B: T.Buffer", 'C: T.Buffer(("k",), "float32"), B: T.Buffer').replace(
@@ -217,4 +217,4 @@ def test_lengths_for_which_an_index_is_wrong(length: int, way: str) -> None:
         else:
             answers.append(str(np.round(result, 3)))
     assert answers[0] == answers[1]
-    assert ("axis" in answers[0]) == (way == compiled_kernel.CHECKED)
+    assert ("axis" in answers[0]) == (way == kernel_code.CHECKED)

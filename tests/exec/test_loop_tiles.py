@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import compiled_kernel, loop_nests
+from relax_explorer.core.exec import loop_nests
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.exec.loop_text import source
@@ -62,14 +62,14 @@ def test_threads_share_tiles(loop: str, monkeypatch: pytest.MonkeyPatch) -> None
     kernel(values, result)
     assert result.tobytes() == (values.transpose(0, 2, 1) * np.float32(2)).tobytes()
     assert kernel.code is not None
-    assert compiled_kernel.PART in kernel.code.texts
+    assert kernel_code.PART in kernel.code.texts
     part = np.full_like(result, np.nan)
     passed = kernel.passed([values, part])
     function = kernel.code.function(
-        fn, (*passed, 0, 0, compiled_kernel._NOTHING, compiled_kernel._NEVER.address), compiled_kernel.PART
+        fn, (*passed, 0, 0, kernel_code._NOTHING, kernel_code.NEVER.address), kernel_code.PART
     )
     first, last = (1, 2) if loop[0] == "b" else (10, 90)
-    kernel._call(function, (*passed, first, last), compiled_kernel._NEVER)
+    kernel._call(function, (*passed, first, last), kernel_code.NEVER)
     wanted = result.copy()
     rest = wanted if loop[0] == "b" else wanted.transpose(1, 0, 2)
     rest[:first] = rest[last:] = np.nan

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import compiled_kernel, kernel_cache, machine_code, translations
-from relax_explorer.core.exec.compiled_kernel import CHECKED, IN_ORDER, TRUSTING
+from relax_explorer.core.exec import kernel_cache, kernel_code, machine_code, translations
+from relax_explorer.core.exec.kernel_code import CHECKED, IN_ORDER, TRUSTING
+from relax_explorer.core.exec.kernel_form import form, template
 from relax_explorer.core.exec.loop_fusion import fused
 from relax_explorer.core.exec.loop_statements import length_variables, translate
 from relax_explorer.core.exec.loop_text import source
@@ -78,6 +79,7 @@ P = np.array([0, 39, 7], np.int32)
 def results(cache: Path, p: np.ndarray = P, y: np.ndarray = X[0]) -> list[bytes]:
     """The results of the program in what a new process knows, with this folder of kernels."""
     machine_code._TEXTS.clear()
+    kernel_code._CODES.clear()
     translations.translations.cache_clear()
     program = rxe.normalize(rxe.parse(PROGRAM))
     return [item.tobytes() for item in rxe.run(program, "main", [X, p, y], cache=cache)]
@@ -88,7 +90,7 @@ def translated(monkeypatch: pytest.MonkeyPatch) -> list[PrimFunc]:
     """The PrimFuncs that are translated."""
     found: list[PrimFunc] = []
     monkeypatch.setattr(
-        compiled_kernel, "translate", lambda fn, *args: (found.append(fn), translate(fn, *args))[1]
+        kernel_code, "translate", lambda fn, *args, **kw: (found.append(fn), translate(fn, *args, **kw))[1]
     )
     return found
 
@@ -221,19 +223,18 @@ def test_a_later_process_knows_what_the_first_one_knew(cache: Path) -> None:
     for fn in rxe.normalize(rxe.parse(PROGRAM)).functions.values():
         if type(fn) is not PrimFunc:
             continue
-        kept = Translations(index(cache)).outline(fn)
+        kept = Translations(index(cache)).outlines[form(fn).digest]
         machine_code._TEXTS.clear()
-        fresh = compiled_kernel.Code(fn, None)
+        fresh = kernel_code.Code(fn, None)
         assert kept == fresh.outline
         outlines.append(fresh.outline)
-        later = compiled_kernel.Code(fn, cache)
+        later = kernel_code.Code(fn, cache)
         assert later.outline == fresh.outline
         for name in (TRUSTING, CHECKED, IN_ORDER):
             again, text = later.text(fn, name), fresh.text(fn, name)
-            assert (again.name, list(again.params), later.constants[name], later.stopping[name]) == (
+            assert (again.name, list(again.params), later.stopping[name]) == (
                 text.name,
                 list(text.params),
-                fresh.constants[name],
                 fresh.stopping[name],
             )
     assert {outline.is_fused for outline in outlines} == {True, False}
@@ -299,10 +300,11 @@ def test_kernels_with_one_digest_have_one_translation() -> None:
     texts: dict[str, set[str]] = defaultdict(set)
     for fn in variants(PROGRAM[: PROGRAM.index("    @R.function")]):
         try:
-            made = translate(fn)
+            whole, numbers = template(fn)
+            made = translate(whole, numbers=numbers)
         except rxe.Failure:
             continue
-        texts[translations.digest(fn)].add(f"{made.facts}{made.ways}{source(made.routine)}")
+        texts[form(fn).digest].add(f"{made.facts}{made.ways}{source(made.routine)}")
     assert len(texts) > 60
     assert {digest: len(found) for digest, found in texts.items() if len(found) > 1} == {}
 

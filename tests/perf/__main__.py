@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 from dataclasses import asdict
@@ -46,6 +47,9 @@ ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {:<22} {}"
 def main() -> int:
     """Measure the named benchmarks, print one row for each, and return 1 if a goal was missed."""
     arguments = _arguments()
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # cold processes are those of users, whose modules are compiled
     if arguments.growth:
         return growth.main()
     chosen = [item for item in BENCHMARKS if item.name in named(arguments.names or [*GROUPS])]

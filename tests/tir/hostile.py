@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.compiled_kernel import Code, Kernel, Variables, uncompiled
+from relax_explorer.core.exec.compiled_kernel import Kernel, Variables, uncompiled
+from relax_explorer.core.exec.kernel_code import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.intervals import limits

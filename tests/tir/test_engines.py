@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from relax_explorer.core.exec import compiled_kernel, loop_nests
+from relax_explorer.core.exec import kernel_code, loop_nests
 from relax_explorer.core.ops.kit import ndarrays
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.roundtrip import STAGES
@@ -31,14 +31,14 @@ def test_three_answers_are_one_with_threads_of_numba(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(loop_nests, "WORTHWHILE", 1)
     monkeypatch.setattr(ndarrays, "_SHARED", 1)
     monkeypatch.setattr(ndarrays, "_threads", lambda: 2)
-    spread, function = [], compiled_kernel.Code.function
+    spread, function = [], kernel_code.Code.function
 
-    def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:
+    def watched(self: kernel_code.Code, fn: PrimFunc, values: object, name: str) -> object:
         found = function(self, fn, values, name)  # type: ignore[arg-type]  # a sequence
-        spread.append(name == compiled_kernel.SPREAD)
+        spread.append(name == kernel_code.SPREAD)
         return found
 
-    monkeypatch.setattr(compiled_kernel.Code, "function", watched)
+    monkeypatch.setattr(kernel_code.Code, "function", watched)
     assert len(share()) == SHARE
     assert all([compared(fn) for fn in share()])
     assert any(spread)

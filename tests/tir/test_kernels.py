@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.compiled_kernel import Code, Kernel, Variables, compile_prim_func
+from relax_explorer.core.exec.compiled_kernel import Kernel, Variables, compile_prim_func
+from relax_explorer.core.exec.kernel_code import Code
 from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.exec.loop_text import source
 from relax_explorer.core.exec.machine_code import _TEXTS

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.compiled_kernel import Code, compile_prim_func, uncompiled
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.kernel_code import Code
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.machine_code import NotCompiled
 from tests.tir import test_kernels

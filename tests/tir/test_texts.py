@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.compiled_kernel import Code, compile_prim_func
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func
+from relax_explorer.core.exec.kernel_code import Code
 
 PLAIN = """
 @T.prim_func(private=True)

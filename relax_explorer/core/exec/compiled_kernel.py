@@ -15,33 +15,34 @@ from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code as Problem
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec import kernel_cache, kernel_memory, kernel_traps, loop_ir
+from relax_explorer.core.exec import kernel_memory, kernel_traps
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.kernel_code import (
+    CHECKED,
+    IN_ORDER,
+    NEVER,
+    PART,
+    SPREAD,
+    TRUSTING,
+    Code,
+    code_of,
+)
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, filled, pieces
-from relax_explorer.core.exec.llvm_kernel import Param
-from relax_explorer.core.exec.loop_constants import lifted
-from relax_explorer.core.exec.loop_fusion import forwarded, fused
+from relax_explorer.core.exec.loop_fusion import forwarded
 from relax_explorer.core.exec.loop_nests import (
     ANY,
     PARALLEL,
-    is_always_serial,
-    parallel_loop,
     shared_iterations,
 )
 from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
 from relax_explorer.core.exec.machine_code import (
-    NUMBER,
     NotCompiled,
     Text,
-    compiled_text,
-    kept_text,
-    parameters,
 )
 from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
-from relax_explorer.core.exec.translations import KeptText, Outline, translations
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, has_type, limits
@@ -51,22 +52,7 @@ from relax_explorer.core.tir.independent import Iterations
 from relax_explorer.core.tir.stmt import Buffer, BufferStore, Evaluate, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements
 
-KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
-_STOPPING = (
-    loop_ir.Check,
-    loop_ir.Fail,
-    loop_ir.Poll,
-    loop_ir.While,
-    loop_ir.Return,
-    loop_ir.Packed,
-    loop_ir.Window,
-)
 _SMALL = 127  # every integer dtype can hold this
-_NEVER = Interrupt()
-_NOTHING = np.zeros(kernel_traps.NOTE_LENGTH, np.int64)  # a note of the type that texts take
-# The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
-# `PART` is the first one, for some iterations of a parallel loop; `SPREAD` divides these among threads of numba.
-TRUSTING, CHECKED, IN_ORDER, PART, SPREAD = "", "_checked", "_in_order", "_part", "_spread"
 LONGEST = 1 << 26  # operations between two looks at the interrupt; they take 0.05 s or less
 _THREADS = (
     Lock()
@@ -80,7 +66,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
     """
     divided = pieces(forwarded(fn), ANY if by_numba else PARALLEL)
     parts = None if divided is None else Divided(divided, cache, by_numba)
-    return Kernel(fn, Code(fn, cache, by_numba), Variables.of(fn), parts)
+    return Kernel(fn, code_of(fn, cache, by_numba), Variables.of(fn), parts)
 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
@@ -117,131 +103,6 @@ class Variables:
             for r, other in arrays
             if r is not q
         )
-
-
-def _stopping(routine: loop_ir.Routine) -> list[object]:
-    """The parts of a kernel that may stop it, beside the interrupt. Threads of numba can't be stopped."""
-    return [
-        part
-        for part in loop_ir.parts(routine)
-        if (isinstance(part, _STOPPING) and not isinstance(part, loop_ir.Poll))
-        or (isinstance(part, loop_ir.Allocate) and part.most is not None)
-    ]
-
-
-def _may_stop(stopping: Sequence[object]) -> bool:
-    """True if one of these parts is more than memory whose size depends on the lengths."""
-    return any(not isinstance(part, loop_ir.Allocate) for part in stopping)
-
-
-class Code:
-    """The texts of a PrimFunc with their machine code. It holds no PrimFunc.
-
-    The first text relies on facts that hold for sample lengths. For the lengths of each call they are decided again, in the exact
-    arithmetic of the dtypes. If one does not hold, a second text runs. It relies on no fact and checks everything.
-    """
-
-    def __init__(self, fn: PrimFunc, cache: Path | None, by_numba: bool = False) -> None:
-        self.by_numba = by_numba
-        self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
-        self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
-        self.facts: dict[tuple[int, ...], bool] = {}
-        self.compiling = 0.0  # seconds so far
-        self.texts: dict[str, Text] = {}
-        self.constants: dict[str, tuple[int, ...]] = {}  # of texts, which take them behind all other numbers
-        self.stopping: dict[str, bool] = {}  # texts that may stop, beside the interrupt
-        self.kept = None if self.cache is None or by_numba else translations(self.cache)
-        known = None if self.kept is None else self.kept.outline(fn)
-        self.outline = self._translated(fn) if known is None else known
-
-    def _translated(self, fn: PrimFunc) -> Outline:
-        joined = fused(fn)
-        trusting = translate(joined)
-        stopping = _stopping(trusting.routine)
-        is_fused = joined is not fn and not _may_stop(stopping)
-        if joined is not fn and not is_fused:
-            trusting = translate(fn)
-            stopping = _stopping(trusting.routine)
-        # Threads share a loop that the program calls parallel, and others where none may stop, so that all before it are done.
-        shares_any = not _may_stop(stopping)
-        kinds = ANY if shares_any else PARALLEL
-        self._add(fn, TRUSTING, trusting.routine, stopping)
-        is_serial = is_always_serial(joined if is_fused else fn, length_variables(fn), kinds)
-        facts = tuple(trusting.facts), tuple(trusting.ways)
-        outline = Outline(is_fused, shares_any, is_serial, *facts, tuple(sorted(filled(fn))))
-        if self.kept is not None:
-            self.kept.add_outline(fn, outline)
-        return outline
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of loops that threads share."""
-        return ANY if self.outline.shares_any else PARALLEL
-
-    @property
-    def is_by_numba(self) -> bool:
-        """True if numba compiles it: it was asked to, or LLVM has no translation."""
-        return any(text.numba is not None for text in self.texts.values())
-
-    def stops(self, function: object) -> bool:
-        """True if this compiled text may stop, beside the interrupt."""
-        name = next((name for name, text in self.texts.items() if text.native is function), None)
-        return name is None or self.stopping[name]
-
-    def loops(self, fn: PrimFunc) -> PrimFunc:
-        """The PrimFunc whose loops run where its facts hold."""
-        return fused(fn) if self.outline.is_fused else fn
-
-    def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
-        """A text compiled for the types of these values, which its constants, a note and the stop flag follow."""
-        text = self.text(fn, name)
-        before = text.compiling
-        found = text.function((*values, *self.constants[name], _NOTHING, _NEVER.address))
-        self.compiling += text.compiling - before
-        return found
-
-    def text(self, fn: PrimFunc, name: str) -> Text:
-        """A text by its name."""
-        text = self.texts.get(name) or self._kept(fn, name)
-        if text is None:
-            loops = fn if name in (CHECKED, IN_ORDER) else self.loops(fn)
-            loop = parallel_loop(loops, self.kinds) if name in (PART, SPREAD) else None
-            translation = translate(
-                loops, None, name not in (CHECKED, IN_ORDER), name == IN_ORDER, loop, name == SPREAD
-            )
-            stopping = _stopping(translation.routine)
-            if name == SPREAD and stopping:
-                raise NotCompiled("a part of it may stop")
-            text = self._add(fn, name, translation.routine, stopping)
-        return text
-
-    def _add(self, fn: PrimFunc, name: str, routine: loop_ir.Routine, stopping: Sequence[object]) -> Text:
-        constants: tuple[int, ...] = ()
-        if not self.by_numba:
-            routine, constants = lifted(routine)
-        params = _parameters(fn, name, constants)
-        text = compiled_text(routine, self.cache, params, name != IN_ORDER, self.by_numba)
-        if self.kept is not None:
-            self.kept.add_text(fn, name, KeptText(text.key, constants, bool(stopping)))
-        return self._take(name, text, constants, bool(stopping))
-
-    def _kept(self, fn: PrimFunc, name: str) -> Text | None:
-        """A text that an earlier process translated and compiled."""
-        kept = None if self.kept is None else self.kept.text(fn, name)
-        if kept is None or self.cache is None:
-            return None
-        text = kept_text(kept.key, self.cache, _parameters(fn, name, kept.constants), name != IN_ORDER)
-        return None if text is None else self._take(name, text, kept.constants, kept.may_stop)
-
-    def _take(self, name: str, text: Text, constants: tuple[int, ...], may_stop: bool) -> Text:
-        self.texts[name], self.constants[name], self.stopping[name] = text, constants, may_stop
-        return text
-
-
-def _parameters(fn: PrimFunc, name: str, constants: Sequence[int]) -> list[Param]:
-    """What a text takes: the parameters and lengths of the PrimFunc, the ends of a part of its loop, constants."""
-    ends = 2 if name in (PART, SPREAD) else 0
-    return [*parameters(fn), *[NUMBER] * (ends + len(constants))]
 
 
 class Divided:
@@ -285,7 +146,7 @@ class Kernel:
         self.checking = time.perf_counter() - start
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables.shapes]]
-        result = self._run(values, dims, interrupt or _NEVER)
+        result = self._run(values, dims, interrupt or NEVER)
         for param, converted, original in zip(self.fn.params, passed, args, strict=True):
             if converted is not original and param in self.variables.written:
                 with np.errstate(all="ignore"):  # values too large for a narrow float become infinite or NaN
@@ -324,7 +185,8 @@ class Kernel:
         if self.variables.share(self.fn.params, values):
             return None
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
-        return self.code.function(self.fn, values, name), [*values, *self.code.constants[name]]
+        values += self.code.numbers(self.fn)
+        return self.code.function(self.fn, values, name), values
 
     def in_pieces(
         self, args: Sequence[Value], inputs: int
@@ -376,22 +238,8 @@ class Kernel:
 
     def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""
-        lengths, facts = self.variables.lengths, code.facts
-        if not lengths:
-            return True
-        key = tuple([int(dims[var]) for var in lengths])
-        holding = facts.get(key)
-        if holding is None:
-            if len(facts) >= KNOWN_LENGTHS:
-                facts.clear()
-            now = translate(code.loops(self.fn), dict(zip(lengths, key, strict=True)))
-            # Other ways ask other facts.
-            hoped = code.outline.hoped
-            holding = tuple(now.ways) == code.outline.ways and all(
-                [holds or not hope for holds, hope in zip(now.facts, hoped, strict=True)]
-            )
-            facts[key] = holding
-        return holding
+        lengths = self.variables.lengths
+        return not lengths or code.trusts(self.fn, {var: int(dims[var]) for var in lengths})
 
     def _run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> Any:
         if self.code is None:
@@ -405,16 +253,17 @@ class Kernel:
             np.ascontiguousarray(item) if type(item) is np.ndarray and item.ndim else item for item in values
         ]
         iterations = self._shared(dims) if name == TRUSTING else None
+        numbers = self.code.numbers(self.fn)
         if iterations is None:
-            function = self._function(self.code, values, name)
-            return self._call(function, (*values, *self.code.constants[name]), interrupt)
+            values += numbers
+            return self._call(self._function(self.code, values, name), values, interrupt)
         if self._by_threads_of_numba(self.code, values, iterations, interrupt):
             return None
-        function, constants = self._function(self.code, (*values, 0, 0), PART), self.code.constants[PART]
+        function = self._function(self.code, (*values, 0, 0, *numbers), PART)
         start, count = iterations.start, iterations.end - iterations.start
 
         def some(first: int, last: int) -> None:
-            self._call(function, (*values, start + first, start + last, *constants), interrupt)
+            self._call(function, (*values, start + first, start + last, *numbers), interrupt)
 
         in_blocks(some, count, count, iterations.operations)
         return None

@@ -32,7 +32,8 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
-    from relax_explorer.core.exec.compiled_kernel import Code, Divided, Kernel, Variables
+    from relax_explorer.core.exec.compiled_kernel import Divided, Kernel, Variables
+    from relax_explorer.core.exec.kernel_code import Code
     from relax_explorer.core.exec.machine_code import Numba
 
 

@@ -41,21 +41,24 @@ def translate(
     in_order: bool = False,
     divided: t.For | None = None,
     spread: bool = False,
+    numbers: Sequence[p.PrimVar] = (),
 ) -> Translation:
     """The translation of a PrimFunc. `points` are the values of the length variables for which facts are decided.
+
+    Its free variables `numbers` are taken behind all else, by their bits as float64.
 
     Unless it is `trusting`, the kernel relies on no fact. With `in_order`, no loops are exchanged. The loop `divided` runs for the
     values from `first` to `last` only, which the kernel takes as numbers before the note. With `spread` it is a parallel loop, and
     nothing polls.
     """
     if points is not None:
-        return Translation(fn, [Intervals(points)], Manner(trusting, in_order))
+        return Translation(fn, [Intervals(points)], Manner(trusting, in_order), numbers)
     variables = length_variables(fn)
     rows = _SAMPLES if variables else _SAMPLES[:1]
     samples = [
         Intervals({var: row[number % len(row)] for number, var in enumerate(variables)}) for row in rows
     ]
-    return Translation(fn, samples, Manner(trusting, in_order, divided, spread))
+    return Translation(fn, samples, Manner(trusting, in_order, divided, spread), numbers)
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
@@ -73,8 +76,15 @@ def length_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
 class Translation(Loops):
     """Translates a PrimFunc, statement by statement."""
 
-    def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], manner: Manner) -> None:
+    def __init__(
+        self,
+        fn: t.PrimFunc,
+        samples: Sequence[Intervals],
+        manner: Manner,
+        numbers: Sequence[p.PrimVar] = (),
+    ) -> None:
         super().__init__(fn, samples, manner)
+        self.numbers = numbers
         self.messages: list[str] = []  # the messages of assertions
         self.following: tuple[t.Stmt, ...] = ()  # the statements after the current one in its sequence
         for param in fn.params:
@@ -92,6 +102,10 @@ class Translation(Loops):
     def _routine(self) -> ir.Routine:
         params = [self.name(variable) for variable in (*self.fn.params, *shape_variables(self.fn))]
         params += [] if self.divided is None else ["first", "last"]
+        for n, var in enumerate(self.numbers):
+            value = Convert(element(var.dtype), ir.Bits("int64", "float64", Var(f"k{n}")))
+            self.out.append(ir.Assign(self.name(var), value))
+            params.append(f"k{n}")
         for param in self.fn.params:
             if isinstance(param, p.PrimVar) and param.dtype is not HANDLE:
                 name = self.name(param)

@@ -1,8 +1,8 @@
 """What calls need to know of the translations of kernels, kept on disk beside the machine code.
 
 To translate a PrimFunc takes longer than to load its machine code, so a later process translates only what is new. The file has a
-line for each PrimFunc and for each of its texts, with a checksum; what is no such line is ignored. It belongs to one version of the
-modules that translate: others begin another file.
+line for each form of kernels (`kernel_form.py`) and for each of its texts, with a checksum; what is no such line is ignored. It
+belongs to one version of the modules that translate: others begin another file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,9 @@ from pathlib import Path
 
 from relax_explorer.core.exec import kernel_cache
 from relax_explorer.core.exec.machine_code import versions
-from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.program.prim_func_equal import tokens
-from relax_explorer.core.tir.stmt import PrimFunc
 
 _TRANSLATING = ("arith", "exec", "ir", "program", "tir")  # the packages whose modules decide a translation
 _MOST = 2 << 20  # bytes; a larger file begins anew
-_DIGESTS: PerNode[str] = PerNode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +34,10 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A text that was compiled: the key of its machine code, the numbers that it takes, and whether it may stop."""
+    """A text that was compiled: the key of its machine code, and whether it may stop."""
 
     key: int
-    constants: tuple[int, ...]
     may_stop: bool
-
-
-def digest(fn: PrimFunc) -> str:
-    """A digest of the structure of a PrimFunc."""
-    return _DIGESTS.of(fn, lambda fn: blake2b(repr(tokens(fn)).encode(), digest_size=16).hexdigest())
 
 
 class Translations:
@@ -55,8 +45,8 @@ class Translations:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.outlines: dict[str, Outline] = {}
-        self.texts: dict[tuple[str, str], KeptText] = {}
+        self.outlines: dict[str, Outline] = {}  # by the forms of kernels
+        self.texts: dict[tuple[str, str], KeptText] = {}  # by these and their names
         for line in kernel_cache.lines(path, _MOST):
             self._read(line)
 
@@ -64,32 +54,23 @@ class Translations:
         check, _, text = line.partition(b" ")
         if check.decode("ascii", "replace") != _checksum(text):
             return  # a process ended while it wrote, or the file is damaged
-        kernel, name, *fields = json.loads(text)
+        form, name, *fields = json.loads(text)
         if name is None:
             is_fused, shares_any, is_serial, *rows = fields
-            self.outlines[kernel] = Outline(is_fused, shares_any, is_serial, *map(tuple, rows))
+            self.outlines[form] = Outline(is_fused, shares_any, is_serial, *map(tuple, rows))
         else:
-            key, constants, may_stop = fields
-            self.texts[kernel, name] = KeptText(key, tuple(constants), may_stop)
+            self.texts[form, name] = KeptText(*fields)
 
-    def outline(self, fn: PrimFunc) -> Outline | None:
-        """The outline of a PrimFunc. None if no process translated it."""
-        return self.outlines.get(digest(fn))
-
-    def text(self, fn: PrimFunc, name: str) -> KeptText | None:
-        """A text of a PrimFunc. None if no process compiled it."""
-        return self.texts.get((digest(fn), name))
-
-    def add_outline(self, fn: PrimFunc, outline: Outline) -> None:
-        """Keep the outline of a PrimFunc."""
-        self.outlines[digest(fn)] = outline
+    def add_outline(self, form: str, outline: Outline) -> None:
+        """Keep the outline of kernels by the digest of their form."""
+        self.outlines[form] = outline
         flags = outline.is_fused, outline.shares_any, outline.is_serial
-        self._write(digest(fn), None, *flags, outline.hoped, outline.ways, outline.filled)
+        self._write(form, None, *flags, outline.hoped, outline.ways, outline.filled)
 
-    def add_text(self, fn: PrimFunc, name: str, text: KeptText) -> None:
-        """Keep a text of a PrimFunc."""
-        self.texts[digest(fn), name] = text
-        self._write(digest(fn), name, text.key, text.constants, text.may_stop)
+    def add_text(self, form: str, name: str, text: KeptText) -> None:
+        """Keep a text of kernels by the digest of their form."""
+        self.texts[form, name] = text
+        self._write(form, name, text.key, text.may_stop)
 
     def _write(self, *fields: object) -> None:
         text = json.dumps(fields, separators=(",", ":")).encode()

@@ -34,9 +34,9 @@ def _made(cls: type[_T], weak: bool) -> type[_T]:
     return node_class
 
 
-def field_names(value: object) -> tuple[str, ...]:
-    """Names of the fields of a node, in order of declaration."""
-    return _FIELDS[type(value)]
+def fields_of(kind: type) -> tuple[str, ...]:
+    """Names of the fields of a type of nodes, in order of declaration."""
+    return _FIELDS[kind]
 
 
 def replace(value: _T, /, **changes: object) -> _T:

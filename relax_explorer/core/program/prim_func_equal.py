@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.node import field_names
+from relax_explorer.core.ir.node import fields_of
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, PointerType, Ramp
@@ -16,6 +19,8 @@ from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 
 # Fields that are not part of the structure.
 _SKIPPED = frozenset({"span", "struct_info", "name", "points"})
+_NODES = (t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion)
+_PLAIN = (bool, int, str, DType, StructInfo)
 
 
 def prim_func_equal(a: t.PrimFunc, b: t.PrimFunc) -> bool:
@@ -29,14 +34,18 @@ def prim_func_hash(fn: t.PrimFunc) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
-def tokens(fn: t.PrimFunc) -> list[str]:
-    """The structure of a PrimFunc as a flat list. The lists of two PrimFuncs are equal if their structures are."""
-    return _Tokens().of(fn)
+def tokens(fn: t.PrimFunc, by_place: Callable[[p.PrimExpr, p.PrimExpr], bool] | None = None) -> list[str]:
+    """The structure of a PrimFunc as a flat list. The lists of two PrimFuncs are equal if their structures are.
+
+    Operands of float arithmetic for which `by_place(operation, operand)` is true correspond by place, as variables do.
+    """
+    return _Tokens(by_place).of(fn)
 
 
 class _Tokens:
-    def __init__(self) -> None:
-        self.numbers: dict[Any, int] = {}
+    def __init__(self, by_place: Callable[[p.PrimExpr, p.PrimExpr], bool] | None) -> None:
+        self.by_place = by_place
+        self.numbers: dict[Any, str] = {}
         self.out: list[str] = []
 
     def of(self, fn: t.PrimFunc) -> list[str]:
@@ -44,62 +53,102 @@ class _Tokens:
         return self.out
 
     def number(self, value: object) -> bool:
-        """Add the number of a variable or buffer. True if it is new."""
-        new = value not in self.numbers
-        self.out.append(f"#{self.numbers.setdefault(value, len(self.numbers))}")
-        return new
+        """Add the number of a variable, a buffer or a literal that stands for others. True if it is new."""
+        known = self.numbers.get(value)
+        if known is None:
+            known = self.numbers[value] = f"#{len(self.numbers)}"
+            self.out.append(known)
+            return True
+        self.out.append(known)
+        return False
 
     def feed(self, value: object) -> None:
         """Add any value."""
-        if isinstance(value, p.PrimExpr):
-            self._expr(value)
-        elif isinstance(
-            value, (t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion, Buffer)
-        ):
-            self._node(value)
-        elif isinstance(value, tuple):
-            self.out.append(f"({len(value)}")
-            for field in value:
-                self.feed(field)
-        elif isinstance(value, Attrs):
-            self.feed(tuple([(key, value[key]) for key in sorted(value)]))
-        elif isinstance(value, float):
-            self.out.append(value.hex())
-        elif value is None or isinstance(value, (bool, int, str, DType, StructInfo)):
-            self.out.append(f"{type(value).__name__}:{value}")
-        else:
-            raise TypeError(f"no structure for {type(value).__name__}")
+        _rule(type(value))(self, value)
 
-    def _node(self, value: object) -> None:
+    def items(self, value: tuple[object, ...]) -> None:
+        self.out.append(f"({len(value)}")
+        for item in value:
+            _rule(type(item))(self, item)
+
+    def attrs(self, value: Attrs) -> None:
+        self.items(tuple([(key, value[key]) for key in sorted(value)]))
+
+    def node(self, value: object) -> None:
         self.out.append(type(value).__name__)
-        if isinstance(value, Buffer) and not self.number(value):
-            return
-        for name in field_names(value):
-            if name not in _SKIPPED:
-                self.feed(getattr(value, name))
+        for field in _fields(type(value))(value):
+            _rule(type(field))(self, field)
 
-    def _expr(self, value: p.PrimExpr) -> None:
+    def buffer(self, value: Buffer) -> None:
+        self.out.append("Buffer")
+        if self.number(value):
+            for field in _fields(Buffer)(value):
+                _rule(type(field))(self, field)
+
+    def placed(self, part: p.PrimExpr, operand: p.PrimExpr) -> bool:
+        """Add an operand of arithmetic by its place alone. False if it is no such operand."""
+        is_placed = self.by_place is not None and self.by_place(part, operand)
+        self.out.append("~" if is_placed else "")
+        if is_placed:
+            self.number(operand)
+        return is_placed
+
+    def expr(self, value: p.PrimExpr) -> None:
         """Add a scalar expression, without recursion."""
-        stack = [value]
+        stack: list[p.PrimExpr] = [value]
+        out, by_place = self.out, self.by_place
         while stack:
             part = stack.pop()
-            self._expr_head(part)
-            stack.extend(reversed(part.children()))
+            kind = type(part)
+            if kind is p.PrimVar:
+                if self.number(part):
+                    out.append(part.pointee or part.dtype.name)  # type: ignore[attr-defined]  # as `kind` says
+                continue
+            out.append(f"{kind.__name__}:{part.dtype}")
+            if kind in _HEADS:
+                _HEADS[kind](self, part)
+            operands = part.children()
+            if by_place is not None and kind in ARITHMETIC and part.dtype.is_float:
+                operands = tuple([operand for operand in operands if not self.placed(part, operand)])
+            stack.extend(operands[::-1])
 
-    def _expr_head(self, value: p.PrimExpr) -> None:
-        if type(value) is p.PrimVar:
-            if self.number(value):
-                self.out.append(value.pointee or value.dtype.name)
-            return
-        self.out.append(f"{type(value).__name__}:{value.dtype}")
-        if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
-            self.feed(value.value)
-        elif isinstance(value, p.PrimCall):
-            self.feed((value.op, value.keywords))
-        elif isinstance(value, (BufferLoad, BufferPtr)):
-            self._node(value.buffer)
-            self.out.append(getattr(value, "how", ""))
-        elif isinstance(value, PointerType):
-            self.feed((value.element, value.scope))
-        elif isinstance(value, Ramp):
-            self.out.append(str(value.lanes))
+
+ARITHMETIC = frozenset({p.Add, p.Sub, p.Mul, p.Div})
+_HEADS: dict[type, Callable[[_Tokens, Any], None]] = {
+    p.IntImm: lambda out, x: out.out.append(f"int:{x.value}"),
+    p.FloatImm: lambda out, x: out.out.append(x.value.hex()),
+    p.PrimString: lambda out, x: out.out.append(f"str:{x.value}"),
+    p.PrimCall: lambda out, x: out.items((x.op, x.keywords)),
+    BufferLoad: lambda out, x: (out.buffer(x.buffer), out.out.append("")),
+    BufferPtr: lambda out, x: (out.buffer(x.buffer), out.out.append(x.how)),
+    PointerType: lambda out, x: out.items((x.element, x.scope)),
+    Ramp: lambda out, x: out.out.append(str(x.lanes)),
+}
+
+
+@cache
+def _rule(kind: type) -> Callable[[_Tokens, Any], None]:
+    """What adds values of a type."""
+    if issubclass(kind, p.PrimExpr):
+        return _Tokens.expr
+    if issubclass(kind, Buffer):
+        return _Tokens.buffer
+    if issubclass(kind, _NODES):
+        return _Tokens.node
+    if issubclass(kind, tuple):
+        return _Tokens.items
+    if issubclass(kind, Attrs):
+        return _Tokens.attrs
+    if issubclass(kind, float):
+        return lambda out, value: out.out.append(value.hex())
+    if kind is type(None) or issubclass(kind, _PLAIN):
+        return lambda out, value: out.out.append(f"{kind.__name__}:{value}")
+    raise TypeError(f"no structure for {kind.__name__}")
+
+
+@cache
+def _fields(kind: type) -> Callable[[object], tuple[object, ...]]:
+    """What gives the fields of a node that are part of its structure."""
+    names = [name for name in fields_of(kind) if name not in _SKIPPED]
+    getter = attrgetter(*names)
+    return getter if len(names) > 1 else lambda value: (getter(value),)

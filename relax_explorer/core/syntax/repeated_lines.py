@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.node import field_names
+from relax_explorer.core.ir.node import fields_of
 from relax_explorer.core.ir.walk import info_holders
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.context import Named, Scope
@@ -197,7 +197,11 @@ class _Making:
             inner, index = self._maker(expr.tuple), expr.index
             return lambda line: e.TupleGetItem(inner(line), index, None, line.span(place))
         if type(expr) in _LEAVES:
-            leaf, content, told = _LEAVES[type(expr)], getattr(expr, field_names(expr)[0]), expr.struct_info
+            leaf, content, told = (
+                _LEAVES[type(expr)],
+                getattr(expr, fields_of(type(expr))[0]),
+                expr.struct_info,
+            )
             return lambda line: leaf(content, told, line.span(place))
         raise _Other
 
