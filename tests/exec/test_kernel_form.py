@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec import machine_code
+from relax_explorer.core.exec.kernel_code import CHECKED, TRUSTING
 from relax_explorer.core.exec.kernel_form import MOST, form, template, whole_form
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.loop_fusion import fused
@@ -158,6 +160,76 @@ def test_a_number_that_stands_in_other_places_too_stays_there() -> None:
     fn = kernel("T.max(A[v] * T.float32(0.3), T.float32(0.3))")
     (store,) = [node for node in statements(template(fn)[0].body) if type(node) is BufferStore]
     assert str(store.value) == "T.max(A[v] * k0, T.float32(0.29999999999999999))"
+
+
+def alike(value: str, size: int = 8) -> list[PrimFunc]:
+    """Two kernels that differ in a number."""
+    module = program([value.format(a="0.3"), value.format(a="0.7")], "float32", size)
+    return [fn for fn in module.functions.values() if type(fn) is PrimFunc]
+
+
+SHARED = 1 << 20  # elements that threads share
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numba"])
+@pytest.mark.parametrize("size", [8, SHARED])
+def test_each_engine_gives_each_kernel_its_numbers(engine: str, size: int) -> None:
+    kernels = Kernels(engine=engine)
+    x = np.linspace(1, 2, size, dtype="float32")
+    for fn, number in [*zip(alike("T.sqrt(A[v]) * T.float32({a})", size), (0.3, 0.7), strict=True)] * 2:
+        y = np.zeros_like(x)
+        kernels.call(fn, [x, y])
+        np.testing.assert_allclose(y, np.sqrt(x) * np.float32(number), rtol=1e-6)
+        assert kernels.compiler(fn) == engine
+        z = x.copy()
+        kernels.call(fn, [z, z])  # memory that is shared: in the order of the program
+        assert z.tobytes() == y.tobytes()
+    assert kernels.remarks == []
+
+
+def test_numbers_where_llvm_has_no_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "is_possible", lambda: False)
+    kernels = Kernels()
+    x = np.linspace(1, 2, SHARED + 1, dtype="float32")
+    for fn, number in zip(alike("T.exp(A[v]) * T.float32({a})", SHARED + 1), (0.3, 0.7), strict=True):
+        y = np.zeros_like(x)
+        kernels.call(fn, [x, y])
+        np.testing.assert_allclose(y, np.exp(x) * np.float32(number), rtol=1e-6)
+        assert kernels.compiler(fn) == "numba"
+    assert kernels.remarks == []
+
+
+def test_a_folder_gets_the_translation_of_a_kernel_that_ran_without_it(tmp_path: Path) -> None:
+    x = np.ones(8, "float32")
+    one, other = alike("A[v] * T.float32({a})")
+    Kernels().call(one, [x, np.zeros_like(x)])
+    Kernels(tmp_path / "cache").call(other, [x, np.zeros_like(x)])
+    assert [*(tmp_path / "cache").glob("translations_*")]
+
+
+CHECKING = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def k(A: T.Buffer((5,), "float32"), p: T.handle, B: T.Buffer((3,), "float32")):
+        n = T.int64()
+        P = T.match_buffer(p, (n,), "int64")
+        for i in range(3):
+            with T.sblock("s"):
+                v = T.axis.spatial(3, i)
+                B[v] = A[T.int64(v) + T.int64(v) * (n // T.int64(1000)) - T.int64(v) * T.truncdiv(n, T.int64(1000))] * T.float32({a})
+"""
+
+
+@pytest.mark.parametrize(("length", "name"), [(4, TRUSTING), (5000, CHECKED)])
+def test_each_text_takes_the_numbers_of_each_kernel(length: int, name: str) -> None:
+    kernels, x = Kernels(), np.arange(5, dtype="float32")
+    for a in (0.3, 0.7):
+        fn = rxe.parse(CHECKING.replace("{a}", str(a)))["k"]
+        y = np.zeros(3, "float32")
+        kernels.call(fn, [x, np.zeros(length, "int64"), y])
+        assert y.tobytes() == (x[:3] * np.float32(a)).tobytes()
+        assert name in kernels.get(fn).code.texts
 
 
 class Other(Mutator):

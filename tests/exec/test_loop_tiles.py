@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import loop_nests
+from relax_explorer.core.exec import kernel_code, loop_nests
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.exec.loop_text import source

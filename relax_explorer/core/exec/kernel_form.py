@@ -43,7 +43,7 @@ class _Numbers:
 
     def __call__(self, operation: p.PrimExpr, operand: p.PrimExpr) -> bool:
         self.largest = max(self.largest, operation.size)
-        if type(operand) is not p.FloatImm or operand.dtype.lanes != 1:
+        if type(operand) is not p.FloatImm:
             return False
         if operand in self.found:
             return True

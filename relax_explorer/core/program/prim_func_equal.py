@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
@@ -19,8 +18,7 @@ from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 
 # Fields that are not part of the structure.
 _SKIPPED = frozenset({"span", "struct_info", "name", "points"})
-_NODES = (t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion)
-_PLAIN = (bool, int, str, DType, StructInfo)
+_F = TypeVar("_F")
 
 
 def prim_func_equal(a: t.PrimFunc, b: t.PrimFunc) -> bool:
@@ -64,26 +62,26 @@ class _Tokens:
 
     def feed(self, value: object) -> None:
         """Add any value."""
-        _rule(type(value))(self, value)
+        _RULES[type(value)](self, value)
 
     def items(self, value: tuple[object, ...]) -> None:
         self.out.append(f"({len(value)}")
         for item in value:
-            _rule(type(item))(self, item)
+            _RULES[type(item)](self, item)
 
     def attrs(self, value: Attrs) -> None:
         self.items(tuple([(key, value[key]) for key in sorted(value)]))
 
     def node(self, value: object) -> None:
         self.out.append(type(value).__name__)
-        for field in _fields(type(value))(value):
-            _rule(type(field))(self, field)
+        for field in _PARTS[type(value)](value):
+            _RULES[type(field)](self, field)
 
     def buffer(self, value: Buffer) -> None:
         self.out.append("Buffer")
         if self.number(value):
-            for field in _fields(Buffer)(value):
-                _rule(type(field))(self, field)
+            for field in _PARTS[Buffer](value):
+                _RULES[type(field)](self, field)
 
     def placed(self, part: p.PrimExpr, operand: p.PrimExpr) -> bool:
         """Add an operand of arithmetic by its place alone. False if it is no such operand."""
@@ -100,13 +98,16 @@ class _Tokens:
         while stack:
             part = stack.pop()
             kind = type(part)
-            if kind is p.PrimVar:
+            if isinstance(part, p.PrimVar):
                 if self.number(part):
-                    out.append(part.pointee or part.dtype.name)  # type: ignore[attr-defined]  # as `kind` says
+                    out.append(part.pointee or part.dtype.name)
                 continue
             out.append(f"{kind.__name__}:{part.dtype}")
-            if kind in _HEADS:
-                _HEADS[kind](self, part)
+            if kind in _TEXTS:
+                out.append(_TEXTS[kind](part))
+            elif kind in _FIELDS:
+                for field in _FIELDS[kind](part):
+                    _RULES[type(field)](self, field)
             operands = part.children()
             if by_place is not None and kind in ARITHMETIC and part.dtype.is_float:
                 operands = tuple([operand for operand in operands if not self.placed(part, operand)])
@@ -114,41 +115,60 @@ class _Tokens:
 
 
 ARITHMETIC = frozenset({p.Add, p.Sub, p.Mul, p.Div})
-_HEADS: dict[type, Callable[[_Tokens, Any], None]] = {
-    p.IntImm: lambda out, x: out.out.append(f"int:{x.value}"),
-    p.FloatImm: lambda out, x: out.out.append(x.value.hex()),
-    p.PrimString: lambda out, x: out.out.append(f"str:{x.value}"),
-    p.PrimCall: lambda out, x: out.items((x.op, x.keywords)),
-    BufferLoad: lambda out, x: (out.buffer(x.buffer), out.out.append("")),
-    BufferPtr: lambda out, x: (out.buffer(x.buffer), out.out.append(x.how)),
-    PointerType: lambda out, x: out.items((x.element, x.scope)),
-    Ramp: lambda out, x: out.out.append(str(x.lanes)),
+# What stands at the head of an expression, beside its operands: fields, or the text of one.
+_FIELDS: dict[type, Callable[[Any], tuple[object, ...]]] = {
+    p.PrimCall: lambda call: (call.op, call.keywords),
+    BufferLoad: lambda load: (load.buffer,),
+    BufferPtr: lambda pointer: (pointer.buffer, pointer.how),
+    PointerType: lambda pointer: (pointer.element, pointer.scope),
+}
+_TEXTS: dict[type, Callable[[Any], str]] = {
+    p.IntImm: lambda literal: str(literal.value),
+    p.FloatImm: lambda literal: literal.value.hex(),
+    p.PrimString: lambda literal: literal.value,
+    Ramp: lambda ramp: str(ramp.lanes),
 }
 
 
-@cache
 def _rule(kind: type) -> Callable[[_Tokens, Any], None]:
     """What adds values of a type."""
-    if issubclass(kind, p.PrimExpr):
-        return _Tokens.expr
-    if issubclass(kind, Buffer):
-        return _Tokens.buffer
-    if issubclass(kind, _NODES):
-        return _Tokens.node
-    if issubclass(kind, tuple):
-        return _Tokens.items
-    if issubclass(kind, Attrs):
-        return _Tokens.attrs
-    if issubclass(kind, float):
-        return lambda out, value: out.out.append(value.hex())
-    if kind is type(None) or issubclass(kind, _PLAIN):
-        return lambda out, value: out.out.append(f"{kind.__name__}:{value}")
+    for base, rule in _BASES:
+        if issubclass(kind, base):
+            return rule
     raise TypeError(f"no structure for {kind.__name__}")
 
 
-@cache
-def _fields(kind: type) -> Callable[[object], tuple[object, ...]]:
+def _plain(out: _Tokens, value: object) -> None:
+    out.out.append(value.hex() if isinstance(value, float) else f"{type(value).__name__}:{value}")
+
+
+_BASES: list[tuple[type | tuple[type, ...], Callable[[_Tokens, Any], None]]] = [
+    (p.PrimExpr, _Tokens.expr),
+    (Buffer, _Tokens.buffer),
+    ((t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion), _Tokens.node),
+    (tuple, _Tokens.items),
+    (Attrs, _Tokens.attrs),
+    ((float, type(None), bool, int, str, DType, StructInfo), _plain),
+]
+
+
+def _parts(kind: type) -> Callable[[object], tuple[object, ...]]:
     """What gives the fields of a node that are part of its structure."""
     names = [name for name in fields_of(kind) if name not in _SKIPPED]
     getter = attrgetter(*names)
     return getter if len(names) > 1 else lambda value: (getter(value),)
+
+
+class _Table(dict[type, _F]):
+    """What belongs to each type, found when it is asked for first."""
+
+    def __init__(self, find: Callable[[type], _F]) -> None:
+        super().__init__()
+        self.find = find
+
+    def __missing__(self, kind: type) -> _F:
+        found = self[kind] = self.find(kind)
+        return found
+
+
+_RULES, _PARTS = _Table(_rule), _Table(_parts)
