@@ -67,7 +67,7 @@ A_WARNING_THERE = f"{ONLY_HERE}: with the profile tvm it is a warning"
 ONLY_THERE = "TVM 0.27 refuses this; our language does not"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Diagnostic:
     """One problem: a sentence, labelled places, and a hint how to fix it.
 
@@ -142,6 +142,9 @@ class Diagnostic:
             "origin": self.origin,
             "edits": [_place_json(edit.span) | {"text": edit.text} for edit in self.edits],
         }
+
+    def __repr__(self) -> str:
+        return f"<Diagnostic {self}>"
 
     def __str__(self) -> str:
         where = f"{self.span}: " if self.span else ""

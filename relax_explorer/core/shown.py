@@ -1,7 +1,7 @@
-"""How notebooks show a value: as the HTML of a front end, if one can draw it.
+"""How Python and notebooks show a value: `repr` on one line, `print` as text, notebooks as the HTML of a front end.
 
-The core knows no front end. The package's `__init__` names the function that draws (`draw_with`), and it loads `viz` at the
-first drawing. Without it, a notebook shows the usual repr.
+Nodes know no printer and the core no front end. The package's `__init__` names the functions that write (`write_with`) and draw
+(`draw_with`), and they load the printer and `viz` at their first call. Without them, there is the class alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,42 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 Maker = Callable[[object], Mapping[str, str]]
+Writer = Callable[[object, bool], str]
 _maker: list[Maker] = []
+_writer: list[Writer] = []
+
+
+def write_with(writer: Writer) -> None:
+    """Name the function that writes a value: on one line if its second argument is true, else whole."""
+    _writer[:] = [writer]
+
+
+def written(value: object) -> str:
+    """A value as text, for `print`."""
+    return (_writer[0](value, False) if _writer else "") or repr(value)
+
+
+def on_one_line(value: object) -> str:
+    """A value for `repr`."""
+    text = _writer[0](value, True) if _writer else ""
+    return f"<{type(value).__name__}{' ' * bool(text)}{text}>"
 
 
 def draw_with(maker: Maker) -> None:
     """Name the function that draws a value for notebooks: a mapping of MIME types to texts."""
     _maker[:] = [maker]
+
+
+class Readable:
+    """A value with a `repr` of one line, and its text for `print`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return on_one_line(self)
+
+    def __str__(self) -> str:
+        return written(self)
 
 
 class Shown:

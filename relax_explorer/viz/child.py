@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import relax_explorer
-
 if TYPE_CHECKING:
     import asyncio
 
@@ -28,7 +26,7 @@ _POSIX = os.name == "posix"
 _CHUNK = 65_536
 _ERROR_LIMIT = 16 << 10  # bytes of errors that are kept
 _PATIENCE = 10.0  # seconds for the kernel to end what was killed
-_ROOT = str(Path(relax_explorer.__file__).parent.parent)
+_ROOT = str(Path(__file__).parents[2])
 MOST_MEMORY = (
     8 << 30
 )  # bytes of address space for work on what a stranger wrote; libraries reserve 2 GiB and use little

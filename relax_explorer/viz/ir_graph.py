@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -41,7 +42,12 @@ def graph(
     clusters with what these compute.
 
     Raises Failure if the module has no such function, ValueError if the function has no such block.
+
+    >>> drawing = rxe.graph(module)
+    >>> "<svg" in drawing.svg()
+    True
     """
+    expect(module, IRModule, "graph takes a module")
     module, _ = normalize_with(
         module
     )  # so that each computation has a node, also in a module that was only parsed

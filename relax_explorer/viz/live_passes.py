@@ -19,6 +19,7 @@ import numpy as np
 from relax_explorer.core.codes import foreign as codes
 from relax_explorer.core.codes.passes import BAD_OPTION, UNKNOWN_PASS
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.passes.bridge import Bridge, use_bridge
@@ -164,7 +165,10 @@ def use_python(python: str = "", seconds: float = SECONDS) -> None:
     """Let pipelines name passes of TVM (`tvm:FuseOps`) and of your own (`my_module:my_pass`) in this process.
 
     `python` runs them in a child: an interpreter, or the folder of its environment; the one that runs this process if it is left out.
+
+    >>> rxe.use_python("/opt/tvm/bin/python")  # the one that has TVM
     """
+    expect(python, str, "an interpreter is named by its path")
     use_bridge(lambda: LivePasses(python, seconds))
 
 

@@ -47,7 +47,10 @@ _WIDTH = 110  # cells of a row of values
 
 
 def html(value: object) -> str:
-    """The value as HTML. Raises TypeError for a value that is none of the project's."""
+    """The value as HTML. Raises TypeError for a value that is none of the project's.
+
+    >>> page = rxe.html(module)
+    """
     maker = next((_MAKERS[base] for base in type(value).__mro__ if base in _MAKERS), None)
     if maker is None:
         raise TypeError(f"there is no view of {type(value).__name__} in HTML")

@@ -13,14 +13,15 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
-from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.align import ModuleDiff, binding_text
+from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.compiled_beside import BesideOurs
 from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.version import __version__
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece

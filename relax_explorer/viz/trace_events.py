@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relax_explorer.core.exec.timeline import Stretch
-from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.node_text import binding_text
 
 _PROCESS = 1
 _PASSES, _BINDINGS, _KERNELS = 1, 2, 3

@@ -113,7 +113,7 @@ def bisection_lines(found: Bisection, has_passes: bool = True) -> Iterator[str]:
     """The stages that were tried, the first failing one, the passes to leave out and the wrong binding."""
     notes = _Notes()
     for attempt in found.attempts:
-        yield f"{attempt.number:3} {visible(attempt.made_by, 60)}: {_state(attempt, notes)}"
+        yield _attempt(attempt, notes)
     yield from notes.lines
     failed = found.failed
     if failed is None:
@@ -136,6 +136,15 @@ def bisection_lines(found: Bisection, has_passes: bool = True) -> Iterator[str]:
         yield from _bound_lines((verdict,))
     elif found.comparison is not None:
         yield "the stages before and after it agree within the tolerance: the error grew over several passes"
+
+
+def attempt_line(attempt: Attempt) -> str:
+    """Whether a stage holds."""
+    return _attempt(attempt, _Notes())
+
+
+def _attempt(attempt: Attempt, notes: _Notes) -> str:
+    return f"{attempt.number:3} {visible(attempt.made_by, 60)}: {_state(attempt, notes)}"
 
 
 def _state(attempt: Attempt, notes: _Notes) -> str:

@@ -10,8 +10,9 @@ from relax_explorer.core.passes import table
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.core.phases.module_properties import PROPERTIES
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import binding_text, diff_modules
+from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.state import Selection
 from relax_explorer.viz import table_diff

@@ -27,12 +27,13 @@ def _edit(bindings: int) -> tuple[str, Work]:
 
     text = transformer(bindings)
     old = relax_explorer.normalize(relax_explorer.parse(text))
-    main = old["main"]
+    main = old.relax_functions["main"]
     (block,) = main.body.blocks
-    place = next(n for n, binding in enumerate(block.bindings) if type(binding.value.op) is e.OpRef)
-    edited = block.bindings[place]
-    value = e.Call(e.op_ref("relax.matmul"), edited.value.args, edited.value.attrs)
-    made = (*block.bindings[:place], replace(edited, value=value), *block.bindings[place + 1 :])
+    calls = [(n, one.value) for n, one in enumerate(block.bindings) if type(one.value) is e.Call]
+    place, call = next((n, call) for n, call in calls if type(call.op) is e.OpRef)
+    value = e.Call(e.op_ref("relax.matmul"), call.args, call.attrs)
+    edited = replace(block.bindings[place], value=value)
+    made = (*block.bindings[:place], edited, *block.bindings[place + 1 :])
     body = replace(main.body, blocks=(replace(block, bindings=made),))
     new = old.having({**old.functions, "main": replace(main, body=body)})
     return text, lambda: relax_explorer.normalize(new, old)

@@ -156,7 +156,7 @@ def _value(info: s.StructInfo | None, name: str, random: np.random.Generator) ->
 def model(name: str, passes: str = "") -> tuple[rxe.IRModule, str, list[Any]]:
     """A model after passes, the name of its function, and values for it."""
     module, entry, random = rxe.normalize(rxe.parse(_text(name))), ENTRIES[name], np.random.default_rng(0)
-    values = [_value(param.struct_info, param.name, random) for param in module[entry].params]
+    values = [_value(param.struct_info, param.name, random) for param in module.relax_functions[entry].params]
     return rxe.run_pipeline(module, passes) if passes else module, entry, values
 
 
@@ -203,7 +203,7 @@ def bert_by_hand(ids: Array, given: Mapping[str, Array]) -> Array:
 
 def _bert() -> Work:
     module, entry, values = model("bert")
-    given = dict(zip([param.name for param in module[entry].params], values, strict=True))
+    given = dict(zip([param.name for param in module.relax_functions[entry].params], values, strict=True))
     return lambda: bert_by_hand(given["ids"], given)
 
 

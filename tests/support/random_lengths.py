@@ -113,7 +113,7 @@ def outcome(
     """The result of a run, or the problem that stops it. `like` is the function that the lengths are for."""
     main = module.relax_functions[like or name]
     arrays = [
-        array([value(str(dim), lengths) for dim in param.struct_info.dims or ()])
+        array([value(str(dim), lengths) for dim in getattr(param.struct_info, "dims", None) or ()])
         for param in main.params[:-1]
     ]
     try:

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.state import Selection
 from relax_explorer.viz import table_diff

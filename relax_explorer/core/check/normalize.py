@@ -18,6 +18,7 @@ from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Failure, Report
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
@@ -34,7 +35,12 @@ def normalize(module: IRModule, after: IRModule | None = None) -> IRModule:
 
     `after` is the module in normal form before an edit. Bindings that are still the same objects are inferred again only if
     they depend on a change.
+
+    >>> print(rxe.normalize(module)["main"])  # with StructInfo at each binding
+    @R.function
+    ...
     """
+    expect(module, IRModule, "normalize takes a module", "`parse` and `load` give one")
     new, report = normalize_with(module, after=after)
     broken = [item for item in report.errors if not item.spec_only]
     if broken:

@@ -17,6 +17,7 @@ from relax_explorer.core.exec.kernels import LLVM
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.values import Value, to_python
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shown import Shown
@@ -354,5 +355,15 @@ def debug(
     cache: Path | None = None,
     private: bool = False,
 ) -> Debugger:
-    """A debugger at the start of a call. Raises Failure if the inputs don't fit, or the function is private and `private` False."""
+    """A debugger at the start of a call. Raises Failure if the inputs don't fit, or the function is private and `private` False.
+
+    >>> debugger = rxe.debug(module, "main", rxe.inputs(module)[0])
+    >>> event = debugger.step()
+    >>> debugger
+    <Debugger of main: step 1>
+    """
+    expect(module, IRModule, "debug takes a module, then the name of a function, then its arguments")
+    expect(
+        args, (list, tuple), "the arguments of a run stand in a list", "write debug(module, 'main', [x, y])"
+    )
     return Debugger(module, function, args, cache, private=private)

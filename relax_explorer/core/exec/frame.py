@@ -87,6 +87,10 @@ class Frame:
         self.into: tuple[Frame, int] | None = None  # where the result goes
         self.made_by: e.Binding | None = None  # the caller's binding
 
+    def __repr__(self) -> str:
+        lengths = ", ".join(f"{name} = {length}" for name, length in self.shape_vars.items())
+        return f"<Frame of {self.name}{': ' * bool(lengths)}{lengths}>"
+
     @property
     def shape_vars(self) -> dict[str, int]:
         """The shape variables with a value, by name."""

@@ -13,6 +13,7 @@ from relax_explorer.core.exec.function_values import returned
 from relax_explorer.core.exec.kernels import LLVM
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value, bytes_of, to_python
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 
@@ -35,7 +36,13 @@ def run(
     `check_annotations` checks every value against the annotation of its binding. Private functions are refused, unless
     `private` is True. `engine` compiles PrimFuncs: `llvm`, `numba`, or `reference` (they run statement by statement instead). Neighbouring
     bindings run together, unless `fused` is False.
+
+    >>> x, w, b = np.ones((2, 3), "float32"), np.ones((3, 4), "float32"), np.ones(4, "float32")
+    >>> rxe.run(module, "main", [x, w, b])[0]
+    array([4., 4., 4., 4.], dtype=float32)
     """
+    expect(module, IRModule, "run takes a module, then the name of a function, then its arguments")
+    expect(args, (list, tuple), "the arguments of a run stand in a list", "write run(module, 'main', [x, y])")
     machine = Machine(
         normal_form_of(module),
         function,

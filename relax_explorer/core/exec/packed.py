@@ -21,6 +21,10 @@ def packed_function(name: str) -> Callable[[Packed], Packed]:
 
     It gets numpy arrays, shapes (tuples of int), tuples and numbers; called by `call_dps_packed` it gets the output arrays
     after the arguments and fills them.
+
+    >>> @rxe.packed_function("example.twice")
+    ... def twice(x):
+    ...     return x + x
     """
 
     def register(function: Packed) -> Packed:

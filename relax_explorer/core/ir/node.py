@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, fields
-from typing import Protocol, TypeVar, dataclass_transform
+from typing import NoReturn, Protocol, TypeVar, dataclass_transform
+
+from relax_explorer.core.shown import on_one_line, written
 
 # A frozen dataclass takes four times as long to build (tests/perf: node), so nodes are frozen only for checks.
 CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
@@ -30,8 +32,19 @@ def owner_node(cls: type[_T]) -> type[_T]:
 
 def _made(cls: type[_T], weak: bool) -> type[_T]:
     node_class = dataclass(slots=True, eq=False, frozen=CHECKS, repr=False, weakref_slot=weak)(cls)
+    for name, method in _METHODS.items():
+        if getattr(node_class, name) is getattr(object, name):
+            setattr(node_class, name, method)
     _FIELDS[node_class] = tuple(f.name for f in fields(node_class) if f.init)  # type: ignore[arg-type]  # `made` is a dataclass by now
     return node_class
+
+
+def _alone(value: object) -> NoReturn:
+    # Nodes are compared by identity, and StructInfo is interned: a copy of a part would equal nothing.
+    raise TypeError(f"a {type(value).__name__} can't be pickled alone: pickle its module")
+
+
+_METHODS = {"__repr__": on_one_line, "__str__": written, "__reduce__": _alone}
 
 
 def fields_of(kind: type) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
@@ -467,7 +468,12 @@ def apply_pass(module: IRModule, name: str, **options: object) -> IRModule:
     Options stand in the text, as in a pipeline (`FuseOps{fuse_opt_level=0}`), or are keyword arguments. Raises Failure for an
     unknown pass or option, for an option that is given in both ways, for several passes, for a module with inference errors, or
     for a broken contract of the pass.
+
+    >>> rxe.apply_pass(module, "LegalizeOps")
+    <IRModule Module: add, matmul, relu, main>
     """
+    expect(module, IRModule, "apply_pass takes a module, then the name of a pass")
+    expect(name, str, "a pass is named by a text", "`rxe passes` lists them")
     return _result(module, [_one_step(name, options)], True, False)
 
 
@@ -499,7 +505,14 @@ def run_pipeline(
 
     With `record` the attributes `rx.passes` and `rx.phase` of the result name the passes and its phase. With `phase_check="warn"`,
     passes also run where they would refuse to (RX0407). In the profile `tvm` they give TVM's results, with the checks that these lose.
+
+    >>> rxe.run_pipeline(module, "CanonicalizeBindings,LegalizeOps")
+    <IRModule Module: add, matmul, relu, main>
     """
+    expect(module, IRModule, "run_pipeline takes a module, then a pipeline")
+    expect(
+        pipeline, (str, Iterable), "a pipeline is a text or a list of steps", "`zero,default_build` is one"
+    )
     given = steps(pipeline, profile)
     return _result(recording(module) if record else module, given, verify, verify, phase_check)
 

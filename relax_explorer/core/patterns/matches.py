@@ -11,13 +11,14 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.patterns import pattern as q
 from relax_explorer.core.patterns.matcher import COMMUTATIVE, Match, Matching, Values, seen_through
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shown import Readable
 
 Root = str | type
 """The operator of a call, else the class of the callee or of the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Occurrence(Readable):
     """One match: the bindings of the chain (mostly one), and what the parts of the pattern matched."""
 
     bindings: tuple[e.VarBinding, ...]

@@ -14,6 +14,7 @@ from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir.expr import UNREAD, op_ref
 from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.phases import phase_claims
@@ -39,7 +40,11 @@ def check(
     `prover` is `arithmetic`, or `alpha`: dimensions are equal only if they are written alike.
     An operator that nobody declared (`rxe.ops.register`) is an error, for it mostly is a typing mistake; a warning with
     `allow_unknown_ops`. Raises ValueError for another profile or prover.
+
+    >>> rxe.check("@R.function\\ndef main(x: R.Tensor((2, 3), 'float32')): return R.matmul(x, x)")
+    [<Diagnostic <text>:2:50: error[RX0203]: relax.matmul: inner dimensions differ: 3 and 2>]
     """
+    expect(module, (IRModule, str), "check takes a module or a text", "`load` reads a file")
     check_profile(profile)
     if isinstance(module, str):
         try:
@@ -144,7 +149,12 @@ def lenient(item: Diagnostic) -> Diagnostic:
 
 
 def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:
-    """True if `check` finds no error."""
+    """True if `check` finds no error.
+
+    >>> rxe.well_formed(module)
+    True
+    """
+    expect(module, (IRModule, str), "well_formed takes a module or a text", "`load` reads a file")
     return not any(item.is_error for item in check(module, profile, normalized))
 
 

@@ -21,6 +21,9 @@ def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     """True if two modules, functions, expressions or StructInfos have the same structure.
 
     Bound variables correspond by place. Free variables must be the same objects unless `map_free_vars`.
+
+    >>> rxe.structural_equal(module, rxe.parse(module.script()))
+    True
     """
     return _Comparer(map_free_vars).equal(a, b)
 
@@ -390,7 +393,11 @@ _HEADS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
 
 @collector_at_rest()
 def structural_hash(value: object) -> int:
-    """A 64-bit hash, the same for structurally equal values in every process. Names of variables do not matter."""
+    """A 64-bit hash, the same for structurally equal values in every process. Names of variables do not matter.
+
+    >>> rxe.structural_hash(module) == rxe.structural_hash(rxe.parse(module.script()))
+    True
+    """
     from relax_explorer.core.program.hash import Hasher
 
     return Hasher().hash(value)

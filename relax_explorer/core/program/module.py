@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -44,6 +44,15 @@ class IRModule(Shown):
     def __contains__(self, name: str) -> bool:
         return name in self.functions
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __bool__(self) -> bool:
+        return True  # a module without functions is one, too
+
     @property
     def relax_functions(self) -> Mapping[str, Function]:
         """The Relax functions, by name. They are looked up once, for loops over functions ask for others."""
@@ -64,8 +73,11 @@ class IRModule(Shown):
 
         return print_module(self, dialect or "tvm-0.27")
 
+    def __deepcopy__(self, memo: object) -> IRModule:
+        return self  # it can't be changed
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied as JSON: nodes are compared by identity, which pickling does not keep."""
+        """Pickled as JSON: nodes are compared by identity, which pickling does not keep."""
         from relax_explorer.core.syntax.dump import (
             from_json,
             to_json,

@@ -24,10 +24,11 @@ from relax_explorer.core.session.binding_matches import (
     name_of,
 )
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.shown import Shown
+from relax_explorer.core.shown import Readable, Shown
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.printer_tir import print_prim_func
@@ -130,8 +131,8 @@ class FunctionDiff:
         return self._counts[kind]
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleDiff(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class ModuleDiff(Readable, Shown):
     """The diff of a module, function by function."""
 
     functions: tuple[FunctionDiff, ...]
@@ -140,10 +141,6 @@ class ModuleDiff(Shown):
     def stat(self) -> dict[str, int]:
         """Counts of added, removed, changed, type, kind, renamed and moved bindings; `kind` is DataflowVar or Var."""
         return {kind: sum(fn.count(kind) for fn in self.functions) for kind in KINDS if kind != "same"}
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{count} {kind}" for kind, count in self.stat.items() if count)
-        return f"<ModuleDiff of {len(self.functions)} functions: {counts or 'no binding differs'}>"
 
     @property
     def is_empty(self) -> bool:
@@ -209,13 +206,6 @@ def outline(name: str, fn: e.Function) -> list[Line]:
     nodes = {bare: fn, bare.body: fn.body}
     lines = FunctionPrinter(ExprText(Names(), NEW, Constants())).print(name, bare)
     return [Line(line.text, nodes.get(line.node, line.node), name) for line in lines]
-
-
-def binding_text(binding: e.Binding) -> str:
-    """The binding on one line."""
-    printer = FunctionPrinter(ExprText(Names(), NEW, Constants()))
-    printer.binding(binding, 0)
-    return printer.lines[0].text
 
 
 def unit_text(unit: Unit) -> str:
@@ -454,8 +444,8 @@ def _recorded(fn: FunctionDiff, record: Record | None) -> Mapping[int, Group]:
 # build wrote to files, else `?`, a guess by name, operator and order. A value may also be gone, or not made yet.
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+@dataclass(frozen=True, slots=True, repr=False)
+class Trace(Readable):
     """A value in one stage: its bindings there (none when gone), and the certainty (`=`, `≈`, `?`).
 
     `stage` is its place among the stages, `label` the number that users see. `is_before` holds for stages

@@ -41,6 +41,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import AgainstFirst
 from relax_explorer.core.session.verdict import Judgement, Verdict
+from relax_explorer.core.shown import Readable
 
 # -- predicates ------------------------------------------------------------------------------------------------------
 # Tests of one stage of a build. Each returns the reason why it fails, or an empty text; it can be sent to another
@@ -211,8 +212,8 @@ class WellFormed:
 _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes approximate
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Attempt(Readable):
     """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its
     results, on the sample with the weightiest judgement; `worst` is the distance of a result there that is out of the bound.
     """
@@ -232,8 +233,8 @@ class LeftOut:
     smallest: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Bisection:
+@dataclass(frozen=True, slots=True, repr=False)
+class Bisection(Readable):
     """The tests of the stages in order; the last one is the first that failed, unless all hold.
 
     `left_out` are passes to leave out, None if no set is known. `comparison` compares the first bad stage with the one before,
@@ -278,6 +279,9 @@ def bisect(
 
     Without `predicate`, every stage must give the results of the first one. An executor runs the tests side by side. Passes can
     only be left out of a session. `told` hears of each stage, and of each set of passes that is left out.
+
+    >>> rxe.bisect(rxe.Session(module, "LegalizeOps,FuseOps"))
+    <Bisection the test holds after every pass>
     """
     build = as_build(source)
     stages = build.changing()

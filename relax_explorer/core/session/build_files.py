@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
+from relax_explorer.core.expected import expect
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.folders import (
@@ -72,7 +73,12 @@ def open_session(
     """A session on what a path holds, with all stages: those of a recorded build, or of a program after a pipeline.
 
     One stage of a build, `PATH@STAGE`, goes through the pipeline, too. `cache` is the folder of compiled kernels. Raises Failure.
+
+    >>> session = rxe.open_session("samples/broken_build")
+    >>> session
+    <RecordedSession samples/broken_build: 6 stages>
     """
+    expect(path, (str, Path), "open_session takes the path of a file or folder", "`Session` takes a module")
     from relax_explorer.core.session.recorded import RecordedSession
     from relax_explorer.core.session.session import Session
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.check.call_graph import mentioned, reached
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.snapshot import Snapshot
@@ -78,6 +79,7 @@ class Build:
 
 def as_stage(source: Stage | IRModule, number: int = 0) -> Stage:
     """A stage, or a module as a stage."""
+    expect(source, (Stage, IRModule), "a stage is a module, or a stage of a build")
     return source if isinstance(source, Stage) else Stage(number, f"module {number}", source)
 
 

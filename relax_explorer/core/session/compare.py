@@ -113,6 +113,9 @@ def compare(
     Without `samples`, those of `samples_of`. `links` tell which binding came from which (`links_between`). `everything` lists
     all pairs. An executor runs the samples side by side; it gets the programs as text. `told` hears of each sample. Raises
     Failure if no inputs can be made.
+
+    >>> rxe.compare(module, rxe.apply_pass(module, "LegalizeOps")).equal
+    True
     """
     first, second = as_stage(a), as_stage(b, 1)
     name = function or first.entry

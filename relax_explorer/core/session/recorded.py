@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
+from relax_explorer.core.expected import expect
 from relax_explorer.core.phases.module_check import checked, judged, lenient, problems
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
@@ -38,7 +39,10 @@ def as_build(source: Build | Session | Sequence[Stage | IRModule]) -> Build:
     if isinstance(source, Build):
         return source
     if isinstance(source, Session):
+        source.run_all()  # a stage that was not made yet is none that holds
         return built(source)
+    hint = "`rxe.Session(module, passes)` has the stages of one module"
+    expect(source, (list, tuple), "stages are those of a session, a build or a list of modules", hint)
     return Build(tuple([as_stage(item, number) for number, item in enumerate(source)]))
 
 

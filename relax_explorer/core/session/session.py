@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import recorded
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir.facts import forget
 from relax_explorer.core.passes.live import reproduced
 from relax_explorer.core.passes.pass_order import explain, unmet
@@ -209,6 +210,7 @@ class Session(Shown):
         profile: str = "spec",
     ) -> None:
         """With the profile `tvm`, rules that only the specification has are not reported."""
+        expect(module, IRModule, "a session takes a module", "`open_session` opens files and folders")
         self.filename = filename
         self.cache = cache
         tvm = profile == "tvm"

@@ -31,6 +31,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.verdict import Judgement
+from relax_explorer.core.shown import Readable
 
 # -- against first ---------------------------------------------------------------------------------------------------
 # Later stages of a build against the first one, on one sample after another.
@@ -215,8 +216,8 @@ class Cell:
         return not self.reason
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+@dataclass(frozen=True, slots=True, repr=False)
+class Row(Readable):
     """One stage on all samples."""
 
     number: int
@@ -243,6 +244,9 @@ def validate(
     """A row for each stage after the first that changed something. An executor runs stages and samples side by side.
 
     Without `samples`, those of `samples_of`. `told` hears of each stage on each sample.
+
+    >>> rxe.validate(rxe.Session(module, "LegalizeOps"))
+    [<Row 1 LegalizeOps: equal>]
     """
     stages = as_build(source).changing()
     later = stages[1:]

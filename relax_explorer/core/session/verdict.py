@@ -13,7 +13,6 @@ from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops.kit.ndarrays import Array
-from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.binding_matches import base_name
 from relax_explorer.core.session.counterparts import Match
 from relax_explorer.core.session.difference import (
@@ -26,6 +25,8 @@ from relax_explorer.core.session.difference import (
     scale_of,
 )
 from relax_explorer.core.session.recording import Production, Recording, differing
+from relax_explorer.core.shown import Readable
+from relax_explorer.core.syntax.node_text import binding_text
 
 # -- growth ----------------------------------------------------------------------------------------------------------
 # Where rounding grows: the values of a run beside those of its shadow, binding by binding.
@@ -298,8 +299,8 @@ class Pairing:
         return self.equal and self.delta is not None and not self.delta.equal
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict(Readable):
     """The comparison of two runs on one sample.
 
     `reason` tells why they differ; it is empty if they are equal. `first` is the first binding where the values part, with
@@ -331,8 +332,8 @@ class Verdict:
         return not any(self.stopped)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Readable):
     """The comparison of two programs: one verdict for each sample."""
 
     a: str

@@ -15,6 +15,7 @@ import numpy as np
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr, prim, prim_atoms, prim_binary, struct_info
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype
@@ -53,7 +54,11 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def to_json(module: IRModule) -> str:
-    """The module as JSON text for `from_json`."""
+    """The module as JSON text for `from_json`.
+
+    >>> text = rxe.to_json(module)
+    """
+    expect(module, IRModule, "to_json takes a module")
     writer = _Writer()
     root = writer.number(module)
     return json.dumps({"format": FORMAT, "root": root, "nodes": writer.nodes}, allow_nan=False)
@@ -128,7 +133,12 @@ _VALUES: dict[type, Callable[[_Writer, Any], Any]] = {
 
 
 def from_json(text: str) -> IRModule:
-    """The module in a text from `to_json`. Raises ParseError for any other text."""
+    """The module in a text from `to_json`. Raises ParseError for any other text.
+
+    >>> rxe.structural_equal(rxe.from_json(rxe.to_json(module)), module)
+    True
+    """
+    expect(text, str, "from_json takes a text")
     try:
         document = json.loads(text)
         if document["format"] != FORMAT:

@@ -13,6 +13,7 @@ from typing import Any
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import ParseError, Report
+from relax_explorer.core.expected import expect
 from relax_explorer.core.ir.attrs import EMPTY, WILDCARDS, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
@@ -51,7 +52,10 @@ def parse(
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
     `dialect` is the dialect of the text, if its marks do not tell; ValueError is raised for an unknown one. `kernels` are those of
     other stages of the build: equal ones are read once, and the new ones are added.
+
+    >>> module = rxe.parse("@R.function\\ndef main(x: R.Tensor((2,), 'float32')): return R.add(x, x)")
     """
+    expect(text, (str, Source), "parse takes a text", "`load` reads a file")
     module, report = read(text, filename, experimental, dialect, kernels)
     if module is None or report.errors:
         raise ParseError(*[item for item in report.sorted() if not item.tvm_only], module=module)

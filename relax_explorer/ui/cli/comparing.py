@@ -31,13 +31,14 @@ from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.recorded import built
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
+from relax_explorer.core.session.scripting import diff
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import Row
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, live_settings, process
 from relax_explorer.ui.cli import output, run
-from relax_explorer.ui.cli.comparison_output import bisected, compared, program_difference, validated
+from relax_explorer.ui.cli.comparison_output import bisected, compared, validated
 from relax_explorer.ui.cli.compiled_run import compare_compiled
 from relax_explorer.ui.cli.debug import commands_of
 from relax_explorer.ui.cli.input_options import inputs_given, register_files
@@ -264,7 +265,7 @@ def compare(
         return compared(compare_compiled(recording, a, sampling.func, allowed), all)
     if ref is None:
         pair = _pair(a, b, passes, with_)
-        programs = None if with_ is None else program_difference(pair.a.module, pair.b.module)
+        programs = None if with_ is None else diff(pair.a.module, pair.b.module)
         return compared(_compared(pair, sampling, allowed, all), all, programs)
     if b is not None or is_spread:
         raise click.UsageError("--ref compares A alone, in this process")

@@ -7,10 +7,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.program.equal import structural_equal
-from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import ModuleDiff, diff_modules
+from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.compare import Comparison
 from relax_explorer.core.session.validate import Row
@@ -46,12 +43,6 @@ def compared(result: Comparison, everything: bool, programs: ModuleDiff | None =
 # -- two programs ----------------------------------------------------------------------------------------------------
 
 _SHOWN = 12  # lines of a difference
-
-
-def program_difference(a: IRModule, b: IRModule) -> ModuleDiff:
-    """What differs between two programs in normal form; nothing if they have the same structure."""
-    left, right = normalize_with(a)[0], normalize_with(b)[0]
-    return diff_modules(left, left if structural_equal(left, right) else right)
 
 
 def _program_lines(found: ModuleDiff) -> Iterator[str]:

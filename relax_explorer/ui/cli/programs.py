@@ -15,7 +15,7 @@ from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Trace, Unit, binding_text
+from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Trace, Unit
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.compiled import Compiled
@@ -26,12 +26,14 @@ from relax_explorer.core.syntax.beginnings import is_executable
 from relax_explorer.core.syntax.dialects import NEW, OWN
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.executable import Executable, VMFunction, read_executable
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
 from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
+from relax_explorer.viz.plain_text import trace_text
 from relax_explorer.viz.stage_line import KERNEL_MARKS, change_counts, history_line
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import visible
@@ -326,7 +328,7 @@ def _instruction(made: Compiled, place: tuple[str, int]) -> dict[str, object]:
 
 def _history_lines(traces: Sequence[Trace], made: Compiled | None, instructions: str) -> Iterator[str]:
     """A line per stage, but one for all stages in a row that left the value as it was."""
-    for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
+    for (text, mark), stages in groupby(traces, lambda trace: (trace_text(trace), trace.mark)):
         first, *rest = stages
         shown = output.code(visible(text, 200))
         yield Styled(history_line(first.label, mark, first.made_by, shown, 5))
@@ -396,10 +398,6 @@ def _kernel_lines(traces: Sequence[KernelTrace]) -> Iterator[str]:
 
 def _labels(labels: Sequence[int]) -> str:
     return str(labels[0]) if len(labels) == 1 else f"{labels[0]}-{labels[-1]}"
-
-
-def _text(trace: Trace) -> str:
-    return trace.absence if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
 
 
 # -- finding ---------------------------------------------------------------------------------------------------------
