@@ -176,7 +176,7 @@ CHECK = Command(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
         flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"),
-        form("--output-format", "text", "concise", "json", "github", "sarif"),
+        form("--output-format", "text", "concise", "json", "github", "sarif", "junit"),
     ),
     (
         "relax-explorer check model.py",

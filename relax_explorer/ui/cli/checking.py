@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
-import relax_explorer
 from relax_explorer.core.codes import CODES
-from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Failure, Label, ParseError, Severity
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.phases.module_check import check as module_check
 from relax_explorer.core.phases.module_check import problems
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage, distinct
-from relax_explorer.core.source import Span
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at
 from relax_explorer.ui.cli.output import Remark, Result, Styled
+from relax_explorer.ui.cli.problem_formats import Case, github_line, junit_text, sarif_log
 from relax_explorer.viz.problem import headline, render
-from relax_explorer.viz.visible import counted, visible
+from relax_explorer.viz.visible import counted
 
 NOTATIONS = (CONTRACTS, RELATIONS)
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004", "RX0035", "RX0036"})
@@ -34,8 +30,9 @@ _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004", "RX0035", "RX0036"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """The problems of one text, and the stage that it holds, if it is one of a folder."""
+    """The problems of one text at a path, and the stage that it holds, if it is one of a folder."""
 
+    path: str
     problems: tuple[Diagnostic, ...]
     stage: Stage | None = None
 
@@ -50,18 +47,18 @@ def check_path(
 ) -> list[CheckedText]:
     """The checked texts at a path, one for each recorded stage. `dialect` is that of a file, if its text does not tell."""
     if path.endswith(NOTATIONS):
-        return [CheckedText(_of_notation(path))]
+        return [CheckedText(path, _of_notation(path))]
     try:
         build = build_at(path)
     except Failure as failure:
-        return [CheckedText(failure.diagnostics)]
+        return [CheckedText(path, failure.diagnostics)]
     shown = [stage if build.is_recorded else None for stage in build.stages]
     texts = []
     for number, stage in enumerate(build.stages):
         # TVM knew the operators of a stage that it recorded
         known = allow_unknown_ops or shown[number] is not None
         found = _checked(partial(_module, stage, dialect), profile, prover, known)
-        texts.append(CheckedText(_of_stage(found, shown[number]), shown[number]))
+        texts.append(CheckedText(path, _of_stage(found, shown[number]), shown[number]))
     return texts
 
 
@@ -110,23 +107,24 @@ def check(
     """The problems of several files, or of the stages of folders."""
     selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
     chosen = None if dialect == "auto" else dialect
-    texts = [text for path in inputs for text in check_path(path, profile, prover, chosen, allow_unknown_ops)]
-    found = [
-        (text.stage, problem)
-        for text in texts
-        for problem in text.problems
-        if _selected(problem, selected_codes, ignored_codes)
+    read = [text for path in inputs for text in check_path(path, profile, prover, chosen, allow_unknown_ops)]
+    texts = [
+        replace(
+            text, problems=tuple([p for p in text.problems if _selected(p, selected_codes, ignored_codes)])
+        )
+        for text in read
     ]
+    found = [(text.stage, problem) for text in texts for problem in text.problems]
     least = Severity[fail_on.upper()]
     status = output.FOUND if any(problem.level >= least for _, problem in found) else output.OK
-    if not all(text.is_readable for text in texts):
+    if not all(text.is_readable for text in read):
         status = output.USAGE
     is_build = len(inputs) == 1 and texts[0].stage is not None
     counts = dict(Counter(str(problem.level) for _, problem in found))
     return Result(
         "check",
         lambda: {"files": len(texts), "counts": counts, "problems": [_data(*item) for item in found]},
-        _lines(found, output.style(), len(texts), is_build),
+        _lines(texts, found, least, is_build),
         status,
     )
 
@@ -150,22 +148,26 @@ def _codes(option: str, text: str | None) -> tuple[str, ...] | None:
 # Print the problems of `check` in each output format.
 
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-
-
 def _lines(
-    found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int, is_build: bool
+    texts: Sequence[CheckedText],
+    found: Sequence[tuple[Stage | None, Diagnostic]],
+    least: Severity,
+    is_build: bool,
 ) -> Iterator[str]:
-    """Problems as text with excerpts, one line each, GitHub annotations, or SARIF.
+    """Problems as text with excerpts, one line each, or in a format for other programs.
 
-    Each comes with its stage, if those of a build were checked; `is_build` if these are all.
+    Each comes with its stage, if those of a build were checked; `is_build` if these are all. `least` makes a check fail.
     """
-    problems = [problem for _, problem in found]
+    problems, style, files = [problem for _, problem in found], output.style(), len(texts)
     if style == "sarif":
         yield output.json_text(sarif_log(problems), 1)
         return
     if style == "github":
-        yield from map(_github, problems)
+        yield from map(github_line, problems)
+        return
+    if style == "junit":
+        cases = [Case(text.path, str(text.stage or ""), text.problems) for text in texts]
+        yield junit_text(cases, least)
         return
     for problem in _once(found) if is_build else problems:
         yield Styled((render if style == "text" else headline)(problem, output.colors()))
@@ -193,92 +195,3 @@ def _total(problems: Iterable[Diagnostic]) -> str:
 def _data(stage: Stage | None, problem: Diagnostic) -> dict[str, Any]:
     data = problem.to_json()
     return data if stage is None else {**data, "stage": {"number": stage.number, "pass": stage.made_by}}
-
-
-def _github(problem: Diagnostic) -> str:
-    span = problem.span
-    place = f" file={visible(span.source.filename)},line={span.line},col={span.file_column}," if span else " "
-    return f"::{_LEVELS[problem.level]}{place}title={problem.code}::{visible(problem.message, 600)}"
-
-
-# -- sarif -----------------------------------------------------------------------------------------------------------
-# Problems as SARIF 2.1.0 (OASIS, 2020), the format of code hosts and editors.
-
-
-_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-
-
-def sarif_log(problems: Sequence[Diagnostic]) -> dict[str, Any]:
-    """One SARIF run with all problems and one rule per code. Columns count characters from 1."""
-    codes = sorted({problem.code.id: problem.code for problem in problems}.values(), key=lambda code: code.id)
-    numbers = {code.id: number for number, code in enumerate(codes)}
-    driver = {
-        "name": "relax-explorer",
-        "version": relax_explorer.__version__,
-        "rules": [_rule(code) for code in codes],
-    }
-    results = [_result(problem, numbers[problem.code.id]) for problem in problems]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _rule(code: Code) -> dict[str, Any]:
-    return {
-        "id": code.id,
-        "shortDescription": {"text": code.title},
-        "fullDescription": {"text": code.why},
-        "help": {"text": code.fix},
-        "defaultConfiguration": {"level": _SARIF_LEVELS[code.severity]},
-    }
-
-
-def _result(problem: Diagnostic, rule: int) -> dict[str, Any]:
-    text = "\n".join(
-        [problem.message, *problem.remarks, *([f"Hint: {problem.help}"] if problem.help else [])]
-    )
-    result: dict[str, Any] = {
-        "ruleId": problem.code.id,
-        "ruleIndex": rule,
-        "level": _SARIF_LEVELS[problem.level],
-        "message": {"text": text},
-    }
-    if problem.span is not None:
-        result["locations"] = [{"physicalLocation": _place(problem.span)}]
-    others = [label for label in problem.labels if label is not problem.primary and label.span is not None]
-    if others:
-        result["relatedLocations"] = [_related(label, number) for number, label in enumerate(others)]
-    if problem.edits:
-        result["fixes"] = [_fix(problem.help, problem.edits)]
-    return result
-
-
-def _related(label: Label, number: int) -> dict[str, Any]:
-    assert label.span is not None  # the caller checked this
-    return {"id": number, "message": {"text": label.text}, "physicalLocation": _place(label.span)}
-
-
-def _place(span: Span) -> dict[str, Any]:
-    return {"artifactLocation": {"uri": _uri(span)}, "region": _region(span)}
-
-
-def _region(span: Span) -> dict[str, int]:
-    return {
-        "startLine": span.line,
-        "startColumn": span.file_column,
-        "endLine": span.end_line,
-        "endColumn": span.file_end_column,
-    }
-
-
-def _uri(span: Span) -> str:
-    path = Path(span.source.filename)
-    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
-
-
-def _fix(text: str, edits: Sequence[Edit]) -> dict[str, Any]:
-    replacements = [
-        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in edits
-    ]
-    change = {"artifactLocation": {"uri": _uri(edits[0].span)}, "replacements": replacements}
-    return {"description": {"text": text}, "artifactChanges": [change]}
