@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from relax_explorer.ui.cli import output
+
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
 GOOD = '@R.function\ndef f(x: R.Tensor((2, 3), "float32")):\n    return R.add(x, x)\n'
@@ -91,6 +93,16 @@ def test_the_hook_finds_problems_and_leaves_other_python_alone(folder: Path) -> 
     answer = rxe(folder, *words, "good.py", "bad.py", "other.py")
     assert answer.returncode == 1
     assert answer.stdout.startswith("bad.py:3:12: error[RX0203]")
+
+
+def test_the_page_and_the_help_have_one_table_of_exit_statuses(folder: Path) -> None:
+    page = (ROOT / "docs" / "ci.md").read_text()
+    table = {int(status): text for status, text in re.findall(r"^\| (\d+) \| (.*) \|$", page, re.MULTILINE)}
+    assert table == output.STATUSES
+    told = rxe(folder, "--help").stdout.partition("Exit statuses of all commands:\n")[2]
+    assert {int(line.split()[0]): " ".join(line.split()[1:]) for line in told.splitlines()} == output.STATUSES
+    names = [name for name, value in vars(output).items() if name.isupper() and type(value) is int]
+    assert len(names) == len(output.STATUSES)
 
 
 def steps() -> list[dict[str, Any]]:

@@ -250,6 +250,8 @@ def _command(spec: Command[int | Result]) -> click.Command:
         "max_content_width": 100,
         "auto_envvar_prefix": "RXE",
     },
+    epilog="\b\nExit statuses of all commands:\n"
+    + "\n".join(f"  {status:3}  {meaning}" for status, meaning in output.STATUSES.items()),
 )
 @click.version_option(relax_explorer.__version__, prog_name="relax-explorer")
 @click.option(

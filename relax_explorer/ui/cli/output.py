@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 OK, FOUND, USAGE, CANNOT, CRASHED, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 4, 70, 130, 141
+STATUSES = {
+    OK: "all is right",
+    FOUND: "something was found: a problem, a difference, a wrong stage, a NaN",
+    USAGE: "wrong usage, or a file that can't be read",
+    CANNOT: "it can't be done here, or in part: something is missing, skipped or not supported",
+    CRASHED: "a pass of TVM crashed",
+    INTERNAL: "a fault of this program, whose report is named",
+    INTERRUPTED: "interrupted",
+    UNHEARD: "nobody reads the output any more",
+}
+"""What the exit statuses of all commands mean. `record` ends with the status of the script."""
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
