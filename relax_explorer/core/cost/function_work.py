@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from relax_explorer.core.arith.polynomial import Polynomial
@@ -14,8 +13,7 @@ from relax_explorer.core.cost.machine_lengths import MachineLengths
 from relax_explorer.core.cost.operator_work import Calls
 from relax_explorer.core.cost.work import NO_WORK, Work, costlier, summed
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import info_vars, sequences
+from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.program.module import IRModule
 
 

@@ -13,7 +13,7 @@ from relax_explorer.core.cost.work import Work
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.prim_expr import BufferLoad, Let
+from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.traverse import accesses, is_impure, memory
 
 FUNCTIONS = frozenset(
@@ -42,16 +42,26 @@ class Counts(NamedTuple):
         loads = dict(self.loads)
         for buffer, times in other.loads:
             loads[buffer] = loads.get(buffer, 0) + times
-        numbers = [a + b for a, b in zip(self[:3], other[:3], strict=True)]
-        return Counts(*numbers, tuple(loads.items()), self.calls + other.calls)
+        return Counts(
+            self.flops + other.flops,
+            self.functions + other.functions,
+            self.integers + other.integers,
+            tuple(loads.items()),
+            self.calls + other.calls,
+        )
 
     def or_else(self, other: Counts) -> Counts:
         """The larger one of both, number by number."""
         loads = dict(self.loads)
         for buffer, times in other.loads:
             loads[buffer] = max(loads.get(buffer, 0), times)
-        numbers = [max(a, b) for a, b in zip(self[:3], other[:3], strict=True)]
-        return Counts(*numbers, tuple(loads.items()), self.calls + other.calls)
+        return Counts(
+            max(self.flops, other.flops),
+            max(self.functions, other.functions),
+            max(self.integers, other.integers),
+            tuple(loads.items()),
+            self.calls + other.calls,
+        )
 
 
 NONE = Counts()
@@ -178,6 +188,12 @@ class _Loops:
                 self.block(node, trips, tally)
             case t.IfThenElse():
                 self.branch(node, trips, tally)
+            case _:
+                self.rare(node, trips, tally)
+
+    def rare(self, node: t.Stmt, trips: Polynomial, tally: Tally) -> None:
+        """A statement that few kernels have. One that declares or checks something has no work."""
+        match node:
             case t.While():
                 tally.unknown["a while loop; one trip is counted"] = None
                 tally.add(self.expressions.of(node.condition), trips)
@@ -256,7 +272,9 @@ class _Loops:
             tally.unknown[f"loop {name} runs as often as elements tell; one trip is counted"] = None
             return ONE
         while inner := [var for var in p.free_vars(known) if var in self.loop_vars]:
-            tally.at_most[f"loop {name} runs as often as {inner[0].name} tells; its longest run counts"] = None
+            tally.at_most[f"loop {name} runs as often as {inner[0].name} tells; its longest run counts"] = (
+                None
+            )
             known = self.resolved(p.substitute(known, {var: self.highest[var] for var in inner}))
         return amount(known)
 
@@ -315,7 +333,7 @@ def _kernel_work(fn: t.PrimFunc) -> KernelWork:
             read = combine(read, _moved(param, loads))
         written = combine(written, _moved(param, stores))
     numbers = (tally.flops, tally.functions, tally.integers, read, written)
-    work = Work(*numbers, tuple(tally.unknown), tuple(tally.at_most))
+    work = Work.of(numbers, tuple(tally.unknown), tuple(tally.at_most))
     return KernelWork(work, amounts.total([_size(buffer) for buffer in loops.allocated]))
 
 

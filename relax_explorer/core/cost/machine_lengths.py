@@ -22,7 +22,11 @@ class MachineLengths:
     def note(self, binding: e.Binding) -> None:
         """Record a binding."""
         value = binding.value
-        if type(value) is e.Call and type(value.op) is e.OpRef and value.op.name == "relax.call_builtin_with_ctx":
+        if (
+            type(value) is e.Call
+            and type(value.op) is e.OpRef
+            and value.op.name == "relax.call_builtin_with_ctx"
+        ):
             self._uses_heap = True
         if not self._uses_heap:
             return
@@ -38,7 +42,11 @@ class MachineLengths:
     def info(self, value: e.Expr) -> s.StructInfo | None:
         """The StructInfo of a value, as far as its own one or the heap tells."""
         own = value.struct_info
-        if not self._uses_heap or s.lengths(own) or not isinstance(own, s.TensorStructInfo | s.ShapeStructInfo):
+        if (
+            not self._uses_heap
+            or s.lengths(own)
+            or not isinstance(own, s.TensorStructInfo | s.ShapeStructInfo)
+        ):
             return own
         dims = self._state.made_lengths(value)
         if dims is None or own.ndim not in (len(dims), -1, None):

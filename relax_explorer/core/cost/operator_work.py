@@ -26,7 +26,10 @@ _FREE = NO_ACCESS | SAME | VIEWS | _LENGTHS | frozenset([*PLACES, *STORAGES])
 """Calls that touch no element: they allocate, look at a shape, or give a value another name."""
 _BY_HOST = "tirx.is_host_func"
 """The attribute of a PrimFunc that computes lengths, beside the program's work."""
-_KERNELS = PURE_KERNELS - {"relax.call_dps_packed"} | {"relax.vm.call_tir_dyn", "relax.dist.call_tir_local_view"}
+_KERNELS = PURE_KERNELS - {"relax.call_dps_packed"} | {
+    "relax.vm.call_tir_dyn",
+    "relax.dist.call_tir_local_view",
+}
 
 
 class Calls:
@@ -41,7 +44,11 @@ class Calls:
         """The work of a call."""
         fn = self.kernel(call, callees)
         if fn is not None:
-            return NO_WORK if fn.attrs.get(_BY_HOST) else self._of_kernel(fn, self._infos(call, callees, lengths))
+            return (
+                NO_WORK
+                if fn.attrs.get(_BY_HOST)
+                else self._of_kernel(fn, self._infos(call, callees, lengths))
+            )
         name, args = spread(call, callees)
         op = find(name) if type(call.op) is e.OpRef and name == call.op.name else None
         if name in _FREE or (op is not None and (op.shares or (op.by_machine and not op.takes_sinfo))):
@@ -57,6 +64,10 @@ class Calls:
             callee = callees.of(call.args[0])
         fn = self.module.functions.get(callee.name) if type(callee) is e.GlobalVar else None
         return fn if type(fn) is PrimFunc else None
+
+    def dims(self, fn: PrimFunc, call: e.Call, callees: Callees, lengths: MachineLengths) -> DimMap:
+        """The lengths that a call gives to the variables of a PrimFunc."""
+        return _dims(fn, self._infos(call, callees, lengths))
 
     def _of_kernel(self, fn: PrimFunc, infos: tuple[s.StructInfo, ...]) -> Work:
         known = self._kernels.get((fn, infos))
@@ -103,26 +114,37 @@ def _spread_shapes(infos: tuple[s.StructInfo, ...]) -> tuple[s.StructInfo, ...]:
     return tuple(found)
 
 
-def _placed(work: Work, fn: PrimFunc, infos: tuple[s.StructInfo, ...]) -> Work:
-    """The work of a kernel in the lengths of its caller."""
+def _dims(fn: PrimFunc, infos: tuple[s.StructInfo, ...]) -> DimMap:
     dims: DimMap = {}
     match_params(prim_func_info(fn).params, infos, dims)
+    return dims
+
+
+def _placed(work: Work, fn: PrimFunc, infos: tuple[s.StructInfo, ...]) -> Work:
+    """The work of a kernel in the lengths of its caller."""
+    dims = _dims(fn, infos)
     own = {var for poly in work.amounts for var in amounts.variables(poly)} - dims.keys()
     if not own:
         return work.with_lengths(dims)
     names = ", ".join(sorted(var.name for var in own))
     missing = (f"lengths that the caller of a kernel does not tell: {names}",)
     kept = [
-        {atoms: factor for atoms, factor in poly.items() if not own.intersection(amounts.variables({atoms: 1}))}
+        {
+            atoms: factor
+            for atoms, factor in poly.items()
+            if not own.intersection(amounts.variables({atoms: 1}))
+        }
         for poly in work.amounts
     ]
-    return Work(*kept, work.unknown + missing, work.at_most).with_lengths(dims)
+    return Work.of(kept, work.unknown + missing, work.at_most).with_lengths(dims)
 
 
 def _written_out(call: e.Call, callees: Callees) -> e.Call:
     """A call whose tuple operands are written out, as lowering wants them."""
     args = [_fields_of(arg, callees) for arg in call.args]
-    return call if all(a is b for a, b in zip(args, call.args, strict=True)) else replace(call, args=tuple(args))
+    return (
+        call if all(a is b for a, b in zip(args, call.args, strict=True)) else replace(call, args=tuple(args))
+    )
 
 
 def _fields_of(arg: e.Expr, callees: Callees) -> e.Expr:

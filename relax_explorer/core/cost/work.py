@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from relax_explorer.core.arith.polynomial import Polynomial, combine, multiply
+from relax_explorer.core.arith.polynomial import Polynomial, combine
 from relax_explorer.core.cost import amounts
 from relax_explorer.core.cost.amounts import Lengths
 from relax_explorer.core.ir import prim as p
@@ -31,6 +31,12 @@ class Work:
     unknown: tuple[str, ...] = ()
     at_most: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, numbers: Iterable[Polynomial], unknown: tuple[str, ...], at_most: tuple[str, ...]) -> Work:
+        """The work with these `amounts`."""
+        flops, functions, integers, read, written = numbers
+        return cls(flops, functions, integers, read, written, unknown, at_most)
+
     @property
     def moved(self) -> Polynomial:
         """The bytes read and written."""
@@ -41,11 +47,7 @@ class Work:
         if not dims:
             return self
         new = [amounts.with_lengths(poly, dims) for poly in self.amounts]
-        return Work(*new, self.unknown, self.at_most)
-
-    def times(self, trips: Polynomial) -> Work:
-        """The work of so many repetitions."""
-        return Work(*[multiply(poly, trips) for poly in self.amounts], self.unknown, self.at_most)
+        return Work.of(new, self.unknown, self.at_most)
 
     @property
     def amounts(self) -> tuple[Polynomial, ...]:
@@ -73,7 +75,7 @@ def summed(works: Iterable[Work]) -> Work:
         unknown.update(dict.fromkeys(work.unknown))
         at_most.update(dict.fromkeys(work.at_most))
     kept = [{monomial: factor for monomial, factor in own.items() if factor} for own in totals]
-    return Work(*kept, tuple(unknown)[:REASONS], tuple(at_most)[:REASONS])
+    return Work.of(kept, tuple(unknown)[:REASONS], tuple(at_most)[:REASONS])
 
 
 def costlier(works: tuple[Work, ...]) -> int:
