@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relax_explorer.core.arith.polynomial import Polynomial
 from relax_explorer.core.cost import amounts
@@ -322,7 +323,7 @@ def _columns(numbers: Sequence[int], width: int) -> list[int]:
         times = min(width // count, 6)
         return [number for number in numbers for _ in range(times)]
     edges = [count * column // width for column in range(width + 1)]
-    return [max(numbers[start:end]) for start, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [max(numbers[start:end]) for start, end in pairwise(edges)]
 
 
 def _axis(count: int, width: int) -> str:

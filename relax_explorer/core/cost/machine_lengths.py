@@ -8,7 +8,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes.machine_checks import MachineState
+from relax_explorer.core.shapes.machine_checks import MachineState, callee_name, number_of
+
+_SCALAR = "vm.builtin.make_prim_value"
 
 
 class MachineLengths:
@@ -17,6 +19,7 @@ class MachineLengths:
     def __init__(self, module: IRModule) -> None:
         self._state = MachineState(module.functions)
         self._dims: dict[p.PrimVar, p.PrimExpr] = {}  # of values that are checked, by the terms of the state
+        self._scalars: dict[e.Expr, p.PrimExpr] = {}
         self._uses_heap = False
 
     def note(self, binding: e.Binding) -> None:
@@ -36,12 +39,23 @@ class MachineLengths:
                 self._dims[self._state.length(checked, axis)] = length
             list(self._state.demands(binding))  # what it stores is on the heap after its turn
         self._state.bind(binding)
+        if callee_name(value) == _SCALAR and binding.var is not None and type(value) is e.Call:
+            self._note_scalar(binding.var, value.args)
         if type(value) is e.Call:
             self._state.call(value)
+
+    def _note_scalar(self, var: e.Var, args: tuple[e.Expr, ...]) -> None:
+        """Record a length that is taken from the heap as a scalar: heap, source, number."""
+        source, number = map(number_of, args[1:3]) if len(args) > 2 else (None, None)
+        slot = None if number is None or source == 0 else self._state.slots.get(number)
+        if slot is not None:
+            self._scalars[var] = p.substitute(slot, self._dims)
 
     def info(self, value: e.Expr) -> s.StructInfo | None:
         """The StructInfo of a value, as far as its own one or the heap tells."""
         own = value.struct_info
+        if value in self._scalars:
+            return s.PrimStructInfo(self._scalars[value].dtype, self._scalars[value])
         if (
             not self._uses_heap
             or s.lengths(own)
