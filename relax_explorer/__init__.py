@@ -32,6 +32,7 @@ _HOMES = {
     "compare": "core.session.compare",
     "bisect": "core.session.bisect",
     "validate": "core.session.validate",
+    "cost": "core.cost.program_cost",
     "record": "recorder",
     "Session": "core.session.session",
     "open_session": "core.session.build_files",

@@ -86,7 +86,8 @@ _ROWS: tuple[tuple[str, Measured, Format, str], ...] = (
 def stage_table(stages: Sequence[StageCost], columns: Sequence[Mapping[str, int]]) -> Iterator[list[str]]:
     """The rows of a table: a measure, its numbers for each choice of lengths, the stage. A stage stands there if a number differs."""
     heads = [", ".join(f"{name} = {length:,}" for name, length in lengths.items()) for lengths in columns]
-    yield ["", *(heads if any(heads) else [""]), ""]
+    if any(heads):
+        yield ["", *heads, ""]
     costs = [(stage, [stage.cost.at(known(stage.cost, lengths)) for lengths in columns]) for stage in stages]
     for title, measured, shown, remark in _ROWS:
         before: list[int | None] | None = None
@@ -217,12 +218,13 @@ class Part:
     what: str
     work: Work
     held: Polynomial | None
+    lengths: Lengths
 
 
 def parts_of(cost: Cost, by: str, others: Sequence[Cost]) -> list[Part]:
     """The parts of a cost by binding or layer; by function, the costs of all functions."""
     if by == "function":
-        return [Part(item.function, "", item.work.total, item.peak.amount) for item in others]
+        return [Part(item.function, "", item.work.total, item.peak.amount, item.lengths) for item in others]
     return _bindings(cost) if by == "binding" else _layers(cost)
 
 
@@ -231,7 +233,9 @@ def _bindings(cost: Cost) -> list[Part]:
     for row in cost.bindings:
         held = cost.held(row.binding)
         what = f"{row.branch}: {_what(row.binding)}" if row.branch else _what(row.binding)
-        found.append(Part(_name(row.binding), what, row.work, None if held is None else held.polynomial))
+        found.append(
+            Part(_name(row.binding), what, row.work, None if held is None else held.polynomial, cost.lengths)
+        )
     return found
 
 
@@ -258,7 +262,7 @@ def _layer(cost: Cost, name: str, indices: Sequence[int]) -> Part:
     held = [amount.polynomial for row in rows if (amount := cost.held(row.binding)) is not None]
     most = max(held, key=lambda poly: amounts.value(poly, chosen) or 0, default=None)
     what = f"{_name(rows[0].binding)} … {_name(rows[-1].binding)}, {counted(len(rows), 'binding')}"
-    return Part(name, what, summed([row.work for row in rows]), most)
+    return Part(name, what, summed([row.work for row in rows]), most, cost.lengths)
 
 
 PART_HEADS = ("", "FLOPs", "", "bytes moved", "", "FLOPs/B", "held", "", "FLOPs as an expression")
@@ -271,16 +275,16 @@ def part_table(cost: Cost, parts: Sequence[Part], is_whole: bool = True) -> Iter
     )
     yield list(PART_HEADS)
     for part in parts:
-        of_part = amounts.value(part.work.flops, cost.lengths)
-        of_bytes = amounts.value(part.work.moved, cost.lengths)
+        of_part = amounts.value(part.work.flops, part.lengths)
+        of_bytes = amounts.value(part.work.moved, part.lengths)
         yield [
             visible(part.name, 30),
             number_text(of_part) + "+?" * bool(part.work.unknown),
             _percent(of_part, flops) if is_whole else "",
             bytes_text(of_bytes),
             _percent(of_bytes, moved) if is_whole else "",
-            ratio_text(part.work.intensity(cost.lengths)) if of_bytes else "",
-            "" if part.held is None else bytes_text(amounts.value(part.held, cost.lengths)),
+            ratio_text(part.work.intensity(part.lengths)) if of_bytes else "",
+            "" if part.held is None else bytes_text(amounts.value(part.held, part.lengths)),
             visible(part.what, 60),
             visible(amounts.text(part.work.flops), 60) if part.work.flops else "",
         ]
@@ -403,11 +407,11 @@ def _peak_data(cost: Cost, peak: Peak) -> dict[str, object]:
     }
 
 
-def part_data(cost: Cost, part: Part) -> dict[str, object]:
-    """A part as data, its values for the lengths of the cost."""
+def part_data(part: Part) -> dict[str, object]:
+    """A part as data, its values for its lengths."""
 
     def amount(poly: Polynomial) -> dict[str, object]:
-        return {"expression": amounts.text(poly), "value": amounts.value(poly, cost.lengths)}
+        return {"expression": amounts.text(poly), "value": amounts.value(poly, part.lengths)}
 
     return {
         "name": part.name,

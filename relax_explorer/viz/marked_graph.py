@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from relax_explorer.core.cost.parameters import weights as weights_of
 from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
@@ -41,11 +42,7 @@ def diff_graph(
     )
     united = _united(before, after, _partners(before, after, found), _marks(found))
     held = frozenset[str]().union(
-        *(
-            folding.weights(module.relax_functions[name])
-            for module in (old, new)
-            if name in module.relax_functions
-        )
+        *(weights_of(module.relax_functions[name]) for module in (old, new) if name in module.relax_functions)
     )
     return folding.eased(_counted(united), held, weights)
 

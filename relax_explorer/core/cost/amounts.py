@@ -8,9 +8,10 @@ from functools import reduce
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import Monomial, Polynomial, combine, multiply
 from relax_explorer.core.arith.simplify import number
+from relax_explorer.core.check.storage import width
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit.flop_count import volume
 
 NOTHING: Polynomial = {}
 """The amount 0. Amounts are shared, so nobody changes one."""
@@ -27,16 +28,6 @@ def amount(expr: p.PrimExpr) -> Polynomial:
 def literal(value: int) -> Polynomial:
     """A number as an amount."""
     return {(): value} if value else NOTHING
-
-
-def volume(dims: Sequence[p.PrimExpr]) -> Polynomial:
-    """The number of elements of a tensor with these lengths."""
-    return reduce(multiply, map(amount, dims), ONE)
-
-
-def width(dtype: DType) -> int:
-    """The bytes of one element; types below one byte take a whole one, as in memory of TVM."""
-    return (dtype.bits * dtype.lanes + 7) // 8
 
 
 def info_bytes(info: s.StructInfo | None) -> Polynomial | None:
@@ -132,7 +123,7 @@ def text(poly: Polynomial) -> str:
     """`2·m·n·k + 4·n`: a factor that all terms have stands in front, the term of highest degree comes first."""
     if not poly:
         return "0"
-    terms = sorted(poly.items(), key=lambda item: (-len(item[0]), [str(atom) for atom in item[0]]))
+    terms = sorted(poly.items(), key=lambda item: (-len(item[0]), sorted(map(str, item[0]))))
     return " ".join(_signed(term, number == 0) for number, term in enumerate(terms))
 
 

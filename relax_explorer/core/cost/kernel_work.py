@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from relax_explorer.core.arith.polynomial import Polynomial, combine, multiply
+from relax_explorer.core.check.storage import width
 from relax_explorer.core.cost import amounts
-from relax_explorer.core.cost.amounts import ONE, amount, literal, volume, width
+from relax_explorer.core.cost.amounts import ONE, amount, literal
 from relax_explorer.core.cost.work import Work
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ops.kit.flop_count import FUNCTIONS, volume
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.traverse import accesses, is_impure, memory
 
-FUNCTIONS = frozenset(
-    {
-        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp", "exp10", "exp2"),
-        *("expm1", "hypot", "log", "log10", "log1p", "log2", "pow", "power", "rsqrt", "sigmoid", "sin", "sinh", "sqrt"),
-        *("tan", "tanh"),
-    }
-)  # fmt: skip
-"""The functions of floats that count as one FLOP each."""
 _ARITHMETIC = (p.Add, p.Sub, p.Mul, p.Div, p.Mod, p.FloorDiv, p.FloorMod, p.Min, p.Max)
 _CHOICES = ("if_then_else",)
 
@@ -68,10 +62,14 @@ NONE = Counts()
 
 
 class Expressions:
-    """Counts of expressions, each expression once: they share parts."""
+    """Counts of expressions, each expression once: they share parts.
 
-    def __init__(self) -> None:
+    What depends on parameters alone is computed once before the loops, so it has no counts.
+    """
+
+    def __init__(self, parameters: Iterable[p.PrimVar]) -> None:
         self._known: dict[p.PrimExpr, Counts] = {}
+        self._fixed: set[p.PrimExpr] = set(parameters)
 
     def of(self, expr: p.PrimExpr) -> Counts:
         """The counts of an expression. It may be deep, so its parts come first."""
@@ -84,16 +82,27 @@ class Expressions:
                 continue
             stack.pop()
             if node not in self._known:
-                self._known[node] = self._counts(node)
+                self._known[node] = NONE if self._is_fixed(node) else self._counts(node)
         return self._known[expr]
+
+    def _is_fixed(self, node: p.PrimExpr) -> bool:
+        """True if all operands are numbers or parameters; their parts were seen before."""
+        parts = node.children()
+        is_leaf = not parts and (node.is_literal or node in self._fixed)
+        is_made = (
+            bool(parts) and not isinstance(node, BufferLoad) and all(part in self._fixed for part in parts)
+        )
+        if is_leaf or is_made:
+            self._fixed.add(node)
+        return is_leaf or is_made
 
     def _counts(self, node: p.PrimExpr) -> Counts:
         parts = [self._known[part] for part in node.children()]
         if isinstance(node, BufferLoad):
             lanes = max(1, node.dtype.lanes // max(1, node.buffer.dtype.lanes))
-            return _places(parts).plus(Counts(loads=((node.buffer, lanes),)))
+            return _indices(parts).plus(Counts(loads=((node.buffer, lanes),)))
         if isinstance(node, p.Select) or (isinstance(node, p.PrimCall) and node.op in _CHOICES):
-            return _places(parts[:1]).plus(parts[1].or_else(parts[2]))
+            return _condition(parts[0]).plus(parts[1].or_else(parts[2]))
         together = NONE
         for part in parts:
             together = together.plus(part)
@@ -107,12 +116,17 @@ class Expressions:
         return together
 
 
-def _places(parts: Sequence[Counts]) -> Counts:
-    """The counts of indices and conditions: arithmetic on integers finds a place there, and makes no element."""
+def _indices(parts: Sequence[Counts]) -> Counts:
+    """The counts of indices: their arithmetic finds a place, and makes no element."""
     found = NONE
     for part in parts:
-        found = found.plus(part._replace(integers=0))
+        found = found.plus(Counts(loads=part.loads, calls=part.calls))
     return found
+
+
+def _condition(counts: Counts) -> Counts:
+    """The counts of a condition: its arithmetic on integers is about places."""
+    return counts._replace(integers=0)
 
 
 def _of_call(call: p.PrimCall) -> Counts:
@@ -166,8 +180,8 @@ class Tally:
 class _Loops:
     """A walk over the statements of a PrimFunc, recursive in their nesting only."""
 
-    def __init__(self) -> None:
-        self.expressions = Expressions()
+    def __init__(self, fn: t.PrimFunc) -> None:
+        self.expressions = Expressions(_parameters(fn))
         self.lets: dict[p.PrimVar, p.PrimExpr] = {}
         self.highest: dict[p.PrimVar, p.PrimExpr] = {}  # values of loop variables in the last iteration
         self.loop_vars: set[p.PrimVar] = set()
@@ -205,7 +219,7 @@ class _Loops:
             case t.LetStmt():
                 self.lets[node.var] = node.value
                 counts = self.expressions.of(node.value)
-                tally.add(counts if node.value.dtype.is_float else _places([counts]), trips)
+                tally.add(counts if node.value.dtype.is_float else _condition(counts), trips)
             case t.AllocBuffer() if node.buffer.data is None:
                 self.allocated.append(node.buffer)
             case t.Evaluate():
@@ -214,7 +228,7 @@ class _Loops:
     def store(self, node: t.BufferStore, trips: Polynomial, tally: Tally) -> None:
         """A store: the value, loads among the indices, and the element."""
         tally.add(self.expressions.of(node.value), trips)
-        tally.add(_places([self.expressions.of(index) for index in node.indices]), trips)
+        tally.add(_indices([self.expressions.of(index) for index in node.indices]), trips)
         lanes = max([index.dtype.lanes for index in node.indices], default=1)
         tally.stores[node.buffer] = combine(tally.stores.get(node.buffer, {}), trips, lanes)
 
@@ -243,7 +257,7 @@ class _Loops:
 
     def branch(self, node: t.IfThenElse, trips: Polynomial, tally: Tally) -> None:
         """A condition: the branch with more operations counts."""
-        tally.add(_places([self.expressions.of(node.condition)]), trips)
+        tally.add(_condition(self.expressions.of(node.condition)), trips)
         sides = [Tally(), Tally()]
         for side, case in zip(sides, (node.then_case, node.else_case), strict=True):
             if case is not None:
@@ -304,10 +318,19 @@ def _has_load(expr: p.PrimExpr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KernelWork:
-    """The work of one call of a PrimFunc, in the lengths of its parameters, and the bytes that it allocates while it runs."""
+    """The work of one call of a PrimFunc, in the lengths of its parameters, and the bytes that it allocates while it runs.
+
+    `reads` are the bytes that it reads of each parameter.
+    """
 
     work: Work
     scratch: Polynomial
+    reads: tuple[Polynomial, ...]
+
+    def with_repeated(self, parameters: Iterable[int]) -> Work:
+        """The work if these parameters are values that others are, too: their elements are read once."""
+        again = amounts.total([self.reads[number] for number in parameters])
+        return replace(self.work, read=combine(self.work.read, again, -1)) if again else self.work
 
 
 _KNOWN: PerNode[KernelWork] = PerNode()
@@ -319,22 +342,28 @@ def kernel_work(fn: t.PrimFunc) -> KernelWork:
 
 
 def _kernel_work(fn: t.PrimFunc) -> KernelWork:
-    loops, tally = _Loops(), Tally()
+    loops, tally = _Loops(fn), Tally()
     loops.views.update({view: source for view, source in memory(fn.body).items() if source is not None})
     loops.walk(fn.body, ONE, tally)
     touched = accesses(fn)
-    read: Polynomial = {}
+    reads: list[Polynomial] = [{} for _ in fn.params]
     written: Polynomial = {}
     for number, param in enumerate(fn.params):
         if not isinstance(param, t.Buffer):
             continue
         loads, stores = loops.of_buffer(param, tally.loads), loops.of_buffer(param, tally.stores)
         if touched is None or number in touched.read:
-            read = combine(read, _moved(param, loads))
+            reads[number] = _moved(param, loads)
         written = combine(written, _moved(param, stores))
-    numbers = (tally.flops, tally.functions, tally.integers, read, written)
+    numbers = (tally.flops, tally.functions, tally.integers, amounts.total(reads), written)
     work = Work.of(numbers, tuple(tally.unknown), tuple(tally.at_most))
-    return KernelWork(work, amounts.total([_size(buffer) for buffer in loops.allocated]))
+    return KernelWork(work, amounts.total([_size(buffer) for buffer in loops.allocated]), tuple(reads))
+
+
+def _parameters(fn: t.PrimFunc) -> Iterator[p.PrimVar]:
+    """The scalar parameters, and the variables in the lengths of the others."""
+    for param in fn.params:
+        yield from p.free_vars(*param.shape) if isinstance(param, t.Buffer) else (param,)
 
 
 def _size(buffer: t.Buffer) -> Polynomial:

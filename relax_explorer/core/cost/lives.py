@@ -13,7 +13,7 @@ from relax_explorer.core.cost import amounts
 from relax_explorer.core.cost.kernel_work import kernel_work
 from relax_explorer.core.cost.machine_lengths import MachineLengths
 from relax_explorer.core.cost.memory_use import Life, MemoryUse, Span
-from relax_explorer.core.cost.operator_work import Calls
+from relax_explorer.core.cost.operator_work import INPLACE, Calls
 from relax_explorer.core.cost.parameters import constants, weights
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
@@ -33,6 +33,7 @@ class _Made:
     last: int
     storage: _Made | None = None
     is_storage: bool = False
+    is_choice: bool = False
     gaps: list[Span] = field(default_factory=list)
 
     def life(self) -> Life:
@@ -44,12 +45,13 @@ class _Made:
                 first = end + 1
         if first <= self.last:
             spans.append((first, self.last))
-        return Life(self.name, self.size, tuple(spans), self.storage.name if self.storage is not None else "")
+        storage = self.storage.name if self.storage is not None else ""
+        return Life(self.name, self.size, tuple(spans), storage, self.is_choice)
 
 
 _KILLS = frozenset(name for name in NO_ACCESS if ".kill_" in name)
-_UNCOUNTED = frozenset({"vm.builtin.alloc_shape_heap"})
-"""A few lengths of the machine itself."""
+_UNCOUNTED = frozenset({"vm.builtin.alloc_shape_heap", "relax.null_value"})
+"""Values of the machine itself: a few lengths, or nothing."""
 Parts = tuple["_Made | Parts", ...]
 """What a value holds: tensors and storages; of a tuple, what each field holds."""
 
@@ -130,7 +132,7 @@ class _Walk:
         self.lengths.note(binding)
         value, var = binding.value, binding.var
         if type(value) is e.If:
-            parts = self._if(value)
+            parts = self._if(value, var.name if var is not None else "_")
         elif type(value) is e.Function:
             parts = self._joined(variables(value))
             self.locals[var or value] = value
@@ -142,23 +144,42 @@ class _Walk:
         if var is not None:
             self.parts[var] = parts
 
-    def _if(self, value: e.If) -> Parts:
+    def _if(self, value: e.If, name: str) -> Parts:
         """Two branches: what the first one leaves is not there while the second one runs."""
         self._used(self._parts(value.condition), self.step)
         then, other = sequences(value)
         count = len(self.made)
         left = self._sequence(then)
         self._used(left, self.step)
-        made, start = self.made[count:], self.step + 1
+        made, start, middle = self.made[count:], self.step + 1, len(self.made)
         right = self._sequence(other)
         self._used(right, self.step)
         for item in made if start <= self.step else ():
             item.gaps.append((start, self.step))
-        return (
-            (left, right)
-            if len(left) != len(right)
-            else tuple([(a, b) for a, b in zip(left, right, strict=True)])
-        )
+        return self._chosen(name, left, right, ({*made}, {*self.made[middle:]}))
+
+    def _chosen(self, name: str, left: Parts, right: Parts, inside: tuple[set[_Made], set[_Made]]) -> Parts:
+        """What an If leaves: one of two values. If each branch makes its own, only the larger one is there afterwards."""
+        if len(left) != len(right):
+            return (left, right)
+        found: list[_Made | Parts] = []
+        for a, b in zip(left, right, strict=True):
+            if isinstance(a, _Made) and isinstance(b, _Made):
+                is_new = a in inside[0] and b in inside[1] and a.storage is b.storage is None
+                found += [self._either(name, a, b)] if is_new else [(a, b)]
+            elif isinstance(a, tuple) and isinstance(b, tuple):
+                found.append(self._chosen(name, a, b, inside))
+            else:
+                found.append((a, b))
+        return tuple(found)
+
+    def _either(self, name: str, a: _Made, b: _Made) -> _Made:
+        """The memory of a value that one of two branches made; it begins behind the If."""
+        sizes = (a.size, b.size)
+        larger = None if a.size is None or b.size is None else sizes[amounts.larger(a.size, b.size) > 0]
+        made = _Made(name, larger, self.step + 1, self.step, is_choice=True)
+        self.made.append(made)
+        return made
 
     def _call(self, call: e.Call, name: str, info: s.StructInfo | None) -> Parts:
         """A call: its operands are needed, its result has memory of its own, or that of an operand."""
@@ -171,20 +192,33 @@ class _Walk:
             return (self._make(name, self._storage_size(called, args), is_storage=True),)
         if called in PLACES:
             return (self._make(name, amounts.info_bytes(info), storage=self._storage(args[0])),)
-        if shared := self._shared(call, called, args):
+        if type(call.op) is e.OpRef and call.op.name == INPLACE:
+            return self._overwritten(call, name, info)
+        shared = self._shared(call, called, args)
+        if shared is not None:
             return shared
         self._note_inside(call, info)
         return self._new(name, info)
 
-    def _shared(self, call: e.Call, called: str, args: tuple[e.Expr, ...]) -> Parts:
-        """The memory that a result shares with operands; () if it has its own."""
+    def _overwritten(self, call: e.Call, name: str, info: s.StructInfo | None) -> Parts:
+        """The results of a kernel that overwrites arguments: these, and new tensors."""
+        fields = self.callees.fields(call.args[1]) or ()
+        results = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+        places = call.attrs.get("inplace_indices", ())
+        pairs = zip(results, places, strict=False)
+        found = [
+            self._parts(fields[place]) if 0 <= place < len(fields) else self._new(name, result)
+            for result, place in pairs
+        ]
+        return tuple(found) if isinstance(info, s.TupleStructInfo) else found[0] if found else ()
+
+    def _shared(self, call: e.Call, called: str, args: tuple[e.Expr, ...]) -> Parts | None:
+        """The memory that a result shares with operands; None if it has its own."""
         if called in SAME or called in VIEWS:
             return self._joined(args[:1])
-        if called == "relax.call_tir_inplace":
-            return ()
         op = find(called) if type(call.op) is e.OpRef and called == call.op.name else None
         if op is None or not op.shares or op.takes_sinfo:
-            return ()
+            return None
         names = [parameter.name for parameter in op.operands]
         return self._joined([arg for key, arg in zip(names, call.args, strict=False) if key in op.shares])
 

@@ -24,13 +24,15 @@ Span = tuple[int, int]
 class Life:
     """Memory with its size in bytes, None if that is not known, and the spans of steps in which it is needed.
 
-    A span is left out where the other branch of an If runs. `storage` is the one that a tensor lies in, or "".
+    A span is left out where the other branch of an If runs. `storage` is the one that a tensor lies in, or "". A choice is what one of two
+    branches has made, behind the If.
     """
 
     name: str
     size: Polynomial | None
     spans: tuple[Span, ...]
     storage: str = ""
+    is_choice: bool = False
 
 
 class Peak(NamedTuple):
@@ -95,7 +97,7 @@ class MemoryUse:
 
 
 def _sum(lives: Iterable[Life]) -> Polynomial:
-    return amounts.total([life.size for life in lives if life.size is not None])
+    return amounts.total([life.size for life in lives if life.size is not None and not life.is_choice])
 
 
 def _over_steps(

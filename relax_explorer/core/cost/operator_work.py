@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.arith.polynomial import Polynomial
+from collections.abc import Sequence
+from dataclasses import replace
+
+from relax_explorer.core.arith.polynomial import Polynomial, combine
 from relax_explorer.core.check.call_graph import Callees
 from relax_explorer.core.check.matching import DimMap, match_params
 from relax_explorer.core.check.storage import NO_ACCESS, PLACES, PURE_KERNELS, SAME, STORAGES, VIEWS, spread
@@ -12,11 +15,12 @@ from relax_explorer.core.cost.machine_lengths import MachineLengths
 from relax_explorer.core.cost.work import NO_WORK, Work
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.node import replace as with_parts
 from relax_explorer.core.ir.walk import infos_of
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
+from relax_explorer.core.ops.kit.flop_count import FlopCount
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
@@ -24,6 +28,7 @@ from relax_explorer.core.tir.traverse import prim_func_info
 _LENGTHS = frozenset({"relax.size", "relax.builtin.alloc_tensor", "vm.builtin.tuple_getitem"})
 _FREE = NO_ACCESS | SAME | VIEWS | _LENGTHS | frozenset([*PLACES, *STORAGES])
 """Calls that touch no element: they allocate, look at a shape, or give a value another name."""
+INPLACE = "relax.call_tir_inplace"
 _BY_HOST = "tirx.is_host_func"
 """The attribute of a PrimFunc that computes lengths, beside the program's work."""
 _KERNELS = PURE_KERNELS - {"relax.call_dps_packed"} | {
@@ -37,18 +42,17 @@ class Calls:
 
     def __init__(self, module: IRModule) -> None:
         self.module = module
-        self._kernels: dict[tuple[PrimFunc, tuple[s.StructInfo, ...]], Work] = {}
-        self._operators: dict[legalize.Key, Work] = {}
+        self._kernels: dict[tuple[PrimFunc, tuple[s.StructInfo, ...], tuple[int, ...]], Work] = {}
+        self._operators: dict[tuple[legalize.Key, tuple[int, ...]], Work] = {}
 
     def of(self, call: e.Call, callees: Callees, lengths: MachineLengths) -> Work:
         """The work of a call."""
         fn = self.kernel(call, callees)
+        if fn is not None and fn.attrs.get(_BY_HOST):
+            return NO_WORK
         if fn is not None:
-            return (
-                NO_WORK
-                if fn.attrs.get(_BY_HOST)
-                else self._of_kernel(fn, self._infos(call, callees, lengths))
-            )
+            again = _repeated(_tensors(call, callees))
+            return self._of_kernel(fn, self._infos(call, callees, lengths), again)
         name, args = spread(call, callees)
         op = find(name) if type(call.op) is e.OpRef and name == call.op.name else None
         if name in _FREE or (op is not None and (op.shares or (op.by_machine and not op.takes_sinfo))):
@@ -69,10 +73,10 @@ class Calls:
         """The lengths that a call gives to the variables of a PrimFunc."""
         return _dims(fn, self._infos(call, callees, lengths))
 
-    def _of_kernel(self, fn: PrimFunc, infos: tuple[s.StructInfo, ...]) -> Work:
-        known = self._kernels.get((fn, infos))
+    def _of_kernel(self, fn: PrimFunc, infos: tuple[s.StructInfo, ...], again: tuple[int, ...]) -> Work:
+        known = self._kernels.get((fn, infos, again))
         if known is None:
-            known = self._kernels[fn, infos] = _placed(kernel_work(fn).work, fn, infos)
+            known = self._kernels[fn, infos, again] = _placed(kernel_work(fn).with_repeated(again), fn, infos)
         return known
 
     def _infos(self, call: e.Call, callees: Callees, lengths: MachineLengths) -> tuple[s.StructInfo, ...]:
@@ -88,17 +92,35 @@ class Calls:
             fields_info = lengths.infos(fields)
         results = call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.TupleStructInfo(call.sinfo_args)
         outputs = results.fields if isinstance(results, s.TupleStructInfo) else (results,)
-        if call.op.name == "relax.call_tir_inplace":
+        if call.op.name == INPLACE:
             places = call.attrs.get("inplace_indices", ())
             outputs = tuple([out for out, place in zip(outputs, places, strict=False) if place == -1])
         return _spread_shapes((*fields_info, *outputs, *infos_of(call.args[2:])))
 
     def _of_operator(self, op: type[Op], call: e.Call) -> Work:
-        key = legalize.exact_key(call, infos_of(call.args))
+        key = legalize.exact_key(call, infos_of(call.args)), _repeated(legalize.flat_operands(call))
         known = self._operators.get(key)
         if known is None:
             known = self._operators[key] = _operator_work(op, call)
         return known
+
+
+def _tensors(call: e.Call, callees: Callees) -> tuple[e.Expr, ...]:
+    """The operands that a kernel gets first, as values."""
+    if type(call.op) is not e.OpRef:
+        return call.args
+    return callees.fields(call.args[1]) or () if len(call.args) > 1 else ()
+
+
+def _repeated(operands: Sequence[e.Expr]) -> tuple[int, ...]:
+    """The numbers of operands that are variables which stand before them, too."""
+    seen: set[e.Expr] = set()
+    again = []
+    for number, operand in enumerate(operands):
+        if operand in seen and isinstance(operand, e.Var):
+            again.append(number)
+        seen.add(operand)
+    return tuple(again)
 
 
 def _spread_shapes(infos: tuple[s.StructInfo, ...]) -> tuple[s.StructInfo, ...]:
@@ -143,7 +165,9 @@ def _written_out(call: e.Call, callees: Callees) -> e.Call:
     """A call whose tuple operands are written out, as lowering wants them."""
     args = [_fields_of(arg, callees) for arg in call.args]
     return (
-        call if all(a is b for a, b in zip(args, call.args, strict=True)) else replace(call, args=tuple(args))
+        call
+        if all(a is b for a, b in zip(args, call.args, strict=True))
+        else with_parts(call, args=tuple(args))
     )
 
 
@@ -167,7 +191,23 @@ def _operator_work(op: type[Op], call: e.Call) -> Work:
         return outside(f"{op.name} ({reason})", call.args, call)
     outputs = lowered.out.fields if isinstance(lowered.out, s.TupleStructInfo) else (lowered.out,)
     fn = lowered.prim_func
-    return _placed(kernel_work(fn).work, fn, (*infos_of(lowered.args), *outputs))
+    again = _repeated(lowered.args)
+    work = _placed(kernel_work(fn).with_repeated(again), fn, (*infos_of(lowered.args), *outputs))
+    declared = declared_flops(op, call)
+    if declared is None:
+        return work
+    return replace(work, flops=combine(declared.arithmetic, declared.functions), functions=declared.functions)
+
+
+def declared_flops(op: type[Op], call: e.Call) -> FlopCount | None:
+    """The FLOPs of a call by the definition of its operator; None if it has none, if lengths are not known, or not all elements are floats."""
+    operands: list[s.StructInfo | None] = list(infos_of(call.args))
+    tensors = [info for info in operands if isinstance(info, s.TensorStructInfo)]
+    if op.flops is None or not all(info.dtype is not None and info.dtype.is_float for info in tensors):
+        return None
+    operands += [None] * (len(op.operands) - len(operands))
+    attrs = {parameter.name: parameter.default for parameter in op.attributes} | dict(call.attrs)
+    return op.flops(call.struct_info, *operands, **attrs)
 
 
 def outside(name: str, args: tuple[e.Expr, ...], call: e.Call) -> Work:

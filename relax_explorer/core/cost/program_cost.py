@@ -164,7 +164,7 @@ class Cost:
         return f"<Cost of {self.function}: {self.flops} FLOPs, {self.moved} bytes moved, {self.parameters} bytes of parameters>"
 
 
-class Costs:
+class ModuleCosts:
     """The costs of the functions of one module. What they share is found once."""
 
     def __init__(self, module: IRModule) -> None:
@@ -192,7 +192,7 @@ def cost(module: IRModule, function: str = "", shape: Mapping[str, int] | None =
     if name not in names:
         text = f"there is no Relax function {name!r}" if name else "the module has no Relax function"
         raise _failure(text, f"it has {', '.join(names) or 'none'}", module)
-    return Costs(module).of(name).at(shape or {})
+    return ModuleCosts(module).of(name).at(shape or {})
 
 
 def _named(cost: Cost, lengths: Mapping[str, int]) -> dict[p.PrimVar, int]:

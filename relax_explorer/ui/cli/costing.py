@@ -9,7 +9,7 @@ from itertools import product
 
 import click
 
-from relax_explorer.core.cost.program_cost import Cost, Costs
+from relax_explorer.core.cost.program_cost import Cost, ModuleCosts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli import output
@@ -17,6 +17,7 @@ from relax_explorer.ui.cli.opening import chosen
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.viz.cost_text import (
+    Part,
     StageCost,
     chart_lines,
     cost_data,
@@ -49,14 +50,15 @@ def cost(
     stages = _stages(session, last, name)
     columns = _columns(given, stages)
     shown = columns[len(columns) // 2]
-    costs = Costs(last.module)
-    others = [costs.of(item).at({}) for item in last.module.relax_functions] if by == "function" else []
     whole = stages[-1].cost.at(known(stages[-1].cost, shown))
-    others = [item.at(known(item, shown)) for item in others]
+    costs = ModuleCosts(last.module)
+    names = last.module.relax_functions if by == "function" else ()
+    others = [(one := costs.of(item)).at(known(one, shown)) for item in names]
+    parts = [] if by is None else parts_of(whole, by, others)
     return Result(
         "cost",
-        lambda: _data(stages, columns, whole, by, others),
-        _lines(stages, columns, whole, by, others, no_chart),
+        lambda: _data(stages, columns, whole, by, parts),
+        _lines(stages, columns, whole, by, parts, no_chart),
     )
 
 
@@ -89,7 +91,7 @@ def _stages(session: Session, last: Snapshot, name: str) -> list[StageCost]:
     module = None
     for stage in session.stages:
         if stage.module is not module and name in stage.module.relax_functions:
-            found.append(StageCost(stage.label, stage.made_by, Costs(stage.module).of(name)))
+            found.append(StageCost(stage.label, stage.made_by, ModuleCosts(stage.module).of(name)))
             module = stage.module
         if stage is last:
             break
@@ -115,38 +117,25 @@ def _columns(given: Mapping[str, Sequence[int]], stages: Sequence[StageCost]) ->
 
 
 def _lines(
-    stages: Sequence[StageCost],
-    columns: Columns,
-    whole: Cost,
-    by: str | None,
-    others: Sequence[Cost],
-    no_chart: bool,
-) -> Iterator[str]:
+    stages: Sequence[StageCost], columns: Columns, whole: Cost, by: str | None, parts: Sequence[Part], no_chart: bool
+) -> Iterator[str]:  # fmt: skip
     last, shown = stages[-1], columns[len(columns) // 2]
     yield summary(stages[0], last)
     yield from output.aligned(list(stage_table(stages, columns)))
-    for line in where_lines(last, shown):
-        yield f"  {line}"
-    for line in doubt_lines(last.cost):
+    for line in (*where_lines(last, shown), *doubt_lines(last.cost)):
         yield f"  {line}"
     if by is not None:
         yield ""
-        yield from output.aligned(list(part_table(whole, parts_of(whole, by, others), by != "function")))
+        yield from output.aligned(list(part_table(whole, parts, by != "function")))
     if not no_chart:
         chart = chart_lines(last, shown, min(WIDEST_CHART, shutil.get_terminal_size().columns))
         yield from ["", *chart] if chart else []
 
 
 def _data(
-    stages: Sequence[StageCost], columns: Columns, whole: Cost, by: str | None, others: Sequence[Cost]
+    stages: Sequence[StageCost], columns: Columns, whole: Cost, by: str | None, parts: Sequence[Part]
 ) -> dict[str, object]:
-    rows = (
-        {}
-        if by is None
-        else {"by": by, "lengths_of_parts": {var.name: n for var, n in whole.lengths.items()}}
-    )
-    if by is not None:
-        rows["parts"] = [part_data(whole, part) for part in parts_of(whole, by, others)]
+    held = [whole.held(binding) for binding in whole.memory.bindings]
     return {
         "function": whole.function,
         "lengths": columns,
@@ -154,8 +143,8 @@ def _data(
             {"stage": stage.label, "pass": stage.made_by, **cost_data(stage.cost, columns)}
             for stage in stages
         ],
-        "memory": [
-            amount.value for binding in whole.memory.bindings if (amount := whole.held(binding)) is not None
-        ],
-        **rows,
+        "chart_lengths": {var.name: length for var, length in whole.lengths.items()},
+        "memory": [None if amount is None else amount.value for amount in held],
+        "by": by,
+        "parts": [part_data(part) for part in parts],
     }
