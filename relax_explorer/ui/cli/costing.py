@@ -12,7 +12,7 @@ import click
 from relax_explorer.core.cost.program_cost import Cost, ModuleCosts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.opening import chosen
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.programs import open_session
@@ -120,16 +120,25 @@ def _lines(
     stages: Sequence[StageCost], columns: Columns, whole: Cost, by: str | None, parts: Sequence[Part], no_chart: bool
 ) -> Iterator[str]:  # fmt: skip
     last, shown = stages[-1], columns[len(columns) // 2]
-    yield summary(stages[0], last)
+    yield _written(summary(stages[0], last))
     yield from output.aligned(list(stage_table(stages, columns)))
     for line in (*where_lines(last, shown), *doubt_lines(last.cost)):
-        yield f"  {line}"
+        yield f"  {_written(line)}"
     if by is not None:
         yield ""
-        yield from output.aligned(list(part_table(whole, parts, by != "function")))
+        rows = [list(map(_written, row)) for row in part_table(whole, parts, by != "function")]
+        yield from output.aligned(rows)
     if not no_chart:
         chart = chart_lines(last, shown, min(WIDEST_CHART, shutil.get_terminal_size().columns))
         yield from ["", *chart] if chart else []
+
+
+_AS_ASCII = str.maketrans({"·": "*", **{sign: f"^{number}" for number, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}})
+
+
+def _written(text: str) -> str:
+    """An expression for a terminal that has only ASCII: powers must not look like other numbers."""
+    return text.translate(_AS_ASCII) if streams.is_ascii() else text
 
 
 def _data(
