@@ -307,9 +307,12 @@ GRAPH = Command(
         ),
         choice(
             "--heat",
-            "run the function, and colour bindings by time or bytes; machine: by what they took in a recorded run",
+            "colour bindings by the time or the bytes of a run; by FLOPs, bytes moved or memory held without one; machine: by a recorded run",
             "time",
             "bytes",
+            "flops",
+            "moved",
+            "peak",
             "machine",
             default=None,
         ),
