@@ -18,6 +18,8 @@ from relax_explorer.core.session.binding_matches import head_of
 from relax_explorer.viz.folding import pieces, repeats
 from relax_explorer.viz.visible import counted, visible
 
+USUAL = (16, 128, 1024)
+"""The lengths for which numbers are shown if nobody gives others."""
 WIDEST = 160  # characters of an expression; a longer one is cut
 _DECIMAL = ((1, ""), (10**3, " k"), (10**6, " M"), (10**9, " G"), (10**12, " T"), (10**15, " P"))
 _BINARY = ((1, " B"), (2**10, " KiB"), (2**20, " MiB"), (2**30, " GiB"), (2**40, " TiB"))

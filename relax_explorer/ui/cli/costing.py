@@ -17,6 +17,7 @@ from relax_explorer.ui.cli.opening import chosen
 from relax_explorer.ui.cli.output import Result
 from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.viz.cost_text import (
+    USUAL,
     Part,
     StageCost,
     chart_lines,
@@ -31,8 +32,6 @@ from relax_explorer.viz.cost_text import (
     where_lines,
 )
 
-USUAL = (16, 128, 1024)
-"""The lengths of the columns if `--shape` gives none."""
 MOST_COLUMNS = 6
 WIDEST_CHART = 100  # columns of a terminal
 _LENGTH = re.compile(r"[0-9]{1,18}")
