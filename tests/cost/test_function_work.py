@@ -88,7 +88,23 @@ def {name}(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(
     module = program(half("main", "other"), half("other", "main"))
     both = [str(rxe.cost(module, name).flops) for name in ("main", "other")]
     again = [str(rxe.cost(module, name).flops) for name in ("other", "main")]
-    assert both == again == ["2·n", "2·n"]
+    assert both == again == ["n", "n"]
+
+
+def test_chains_of_calls_may_be_long_and_functions_may_be_called_often() -> None:
+    def function(number: int, calls: int) -> str:
+        first = f"M.f{number - 1}(x)" if number else "R.exp(x)"
+        more = [f"    y{n} = M.f{number - 1}(y{n - 1})" for n in range(1, calls)] if number else []
+        lines = "\n".join([f"    y0 = {first}", *more])
+        head = f'@R.function(private=True)\ndef f{number}(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):'
+        return f"{head}\n{lines}\n    return y{len(more)}"
+
+    long = program(*[function(number, 1) for number in range(500)])
+    assert str(rxe.cost(long, "f499").flops) == "n"
+    often = program(*[function(number, 3) for number in range(20)])
+    cost = rxe.cost(often, "f19")
+    assert cost.flops.at(n=1) == 3**19
+    assert cost.peak.amount
 
 
 def test_a_local_function_counts_where_it_is_called_not_where_it_is_made() -> None:

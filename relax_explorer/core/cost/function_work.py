@@ -9,6 +9,7 @@ from relax_explorer.core.check.call_graph import Callees
 from relax_explorer.core.check.matching import call_dims
 from relax_explorer.core.check.storage import spread
 from relax_explorer.core.cost import amounts
+from relax_explorer.core.cost.call_order import CallOrder
 from relax_explorer.core.cost.machine_lengths import MachineLengths
 from relax_explorer.core.cost.operator_work import Calls
 from relax_explorer.core.cost.work import NO_WORK, Work, costlier, summed
@@ -44,37 +45,34 @@ class ModuleWork:
 
     module: IRModule
     calls: Calls = field(init=False)
+    order: CallOrder = field(init=False)
     _known: dict[e.Function, FunctionWork] = field(default_factory=dict)
-    _open: dict[e.Function, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.calls = Calls(self.module)
+        self.calls, self.order = Calls(self.module), CallOrder(self.module)
 
     def of(self, name: str) -> FunctionWork:
         """The work of a Relax function of the module."""
-        return self.of_function(self.module.relax_functions[name], name)
+        functions = self.module.relax_functions
+        for callee in () if functions[name] in self._known else self.order.up_to(name):
+            if functions[callee] not in self._known:
+                self._known[functions[callee]] = _Bindings(self, callee, callee).of(functions[callee])
+        return self._known[functions[name]]
 
-    def of_function(self, fn: e.Function, name: str) -> FunctionWork:
-        """The work of a function; one that is being counted calls itself, and so has a part that is not known."""
-        known = self._known.get(fn)
-        if known is not None:
-            return known
-        if fn in self._open:
+    def of_local(self, fn: e.Function, name: str, owner: str) -> FunctionWork:
+        """The work of a nested function; one that is being counted calls itself, and so has a part that is not known."""
+        if fn not in self._known:
             reason = f"{name} calls itself: the calls inside of one are not counted"
-            return FunctionWork(name, (), Work(unknown=(reason,)))
-        self._open[fn] = name
-        known = _Bindings(self, name).of(fn)
-        del self._open[fn]
-        if not self._open:
-            self._known[fn] = known
-        return known
+            self._known[fn] = FunctionWork(name, (), Work(unknown=(reason,)))
+            self._known[fn] = _Bindings(self, name, owner).of(fn)
+        return self._known[fn]
 
 
 class _Bindings:
-    """A walk over the bindings of one function."""
+    """A walk over the bindings of one function. `owner` is the global function that it is, or is nested in."""
 
-    def __init__(self, module: ModuleWork, name: str) -> None:
-        self.module, self.name = module, name
+    def __init__(self, module: ModuleWork, name: str, owner: str) -> None:
+        self.module, self.name, self.owner = module, name, owner
         self.callees = Callees()
         self.lengths = MachineLengths(module.module)
         self.locals: dict[e.Expr, e.Function] = {}
@@ -121,12 +119,17 @@ class _Bindings:
     def _call(self, call: e.Call) -> tuple[Work, str]:
         """The work of a call, and the Relax function that it enters."""
         callee, args = self._entered(call)
-        fn = self.module.module.relax_functions.get(callee.name) if type(callee) is e.GlobalVar else None
-        fn = fn or self.locals.get(callee)
-        if fn is None:
-            return self.module.calls.of(call, self.callees, self.lengths), ""
         name = callee.name if isinstance(callee, e.GlobalVar | e.Var) else ""
-        found = self.module.of_function(fn, name)
+        fn = self.locals.get(callee)
+        if fn is not None:
+            found = self.module.of_local(fn, name, self.owner)
+        elif type(callee) is e.GlobalVar and name in self.module.module.relax_functions:
+            if self.module.order.is_recursion(self.owner, name):
+                reason = f"{self.owner} calls itself{'' if name == self.owner else f' through {name}'}: the calls inside of one are not counted"
+                return Work(unknown=(reason,)), name
+            fn, found = self.module.module.relax_functions[name], self.module.of(name)
+        else:
+            return self.module.calls.of(call, self.callees, self.lengths), ""
         dims = call_dims(fn.params, args) if len(args) == len(fn.params) else {}
         return found.total.with_lengths(dims), name
 

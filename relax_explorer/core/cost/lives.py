@@ -10,17 +10,17 @@ from relax_explorer.core.check.call_graph import Callees
 from relax_explorer.core.check.matching import call_dims
 from relax_explorer.core.check.storage import NO_ACCESS, PLACES, SAME, STORAGES, VIEWS, spread, storage_size
 from relax_explorer.core.cost import amounts
+from relax_explorer.core.cost.function_work import ModuleWork
 from relax_explorer.core.cost.kernel_work import kernel_work
 from relax_explorer.core.cost.machine_lengths import MachineLengths
 from relax_explorer.core.cost.memory_use import Life, MemoryUse, Span
-from relax_explorer.core.cost.operator_work import INPLACE, Calls
+from relax_explorer.core.cost.operator_work import INPLACE
 from relax_explorer.core.cost.parameters import constants, weights
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.program.module import IRModule
 
 
 @dataclass(eq=False, slots=True)
@@ -59,33 +59,35 @@ Parts = tuple["_Made | Parts", ...]
 class MemoryUses:
     """The memory of the functions of a module. Each is found when it is asked for, once."""
 
-    def __init__(self, module: IRModule, calls: Calls) -> None:
-        self.module, self.calls = module, calls
+    def __init__(self, works: ModuleWork) -> None:
+        self.module, self.calls, self.order = works.module, works.calls, works.order
         self._known: dict[e.Function, MemoryUse] = {}
         self._open: set[e.Function] = set()
 
     def of(self, name: str) -> MemoryUse:
         """The memory of a Relax function of the module."""
-        found = self.of_function(self.module.relax_functions[name], name)
-        assert found is not None  # no function is open here
-        return found
+        functions = self.module.relax_functions
+        for callee in () if functions[name] in self._known else self.order.up_to(name):
+            if functions[callee] not in self._known:
+                self._known[functions[callee]] = _Walk(self, callee, callee).of(functions[callee])
+        return self._known[functions[name]]
 
-    def of_function(self, fn: e.Function, name: str) -> MemoryUse | None:
-        """The memory of a function; None while it is being looked at, for it calls itself."""
+    def of_local(self, fn: e.Function, name: str, owner: str) -> MemoryUse | None:
+        """The memory of a nested function; None while it is being looked at, for it calls itself."""
         if fn in self._open:
             return None
         if fn not in self._known:
             self._open.add(fn)
-            self._known[fn] = _Walk(self, name).of(fn)
+            self._known[fn] = _Walk(self, name, owner).of(fn)
             self._open.remove(fn)
         return self._known[fn]
 
 
 class _Walk:
-    """A walk over one function."""
+    """A walk over one function. `owner` is the global function that it is, or is nested in."""
 
-    def __init__(self, uses: MemoryUses, name: str) -> None:
-        self.uses, self.name = uses, name
+    def __init__(self, uses: MemoryUses, name: str, owner: str) -> None:
+        self.uses, self.name, self.owner = uses, name, owner
         self.callees, self.lengths = Callees(), MachineLengths(uses.module)
         self.bindings: list[e.Binding] = []
         self.made: list[_Made] = []
@@ -232,11 +234,9 @@ class _Walk:
                 self.scratch.append((self.step, amounts.with_lengths(scratch, dims)))
             return
         callee = self.callees.of(call.op)
-        fn = self.uses.module.relax_functions.get(callee.name) if type(callee) is e.GlobalVar else None
-        fn = fn or self.locals.get(callee)
+        found, fn = self._of_callee(callee)
         if fn is None:
             return
-        found = self.uses.of_function(fn, getattr(callee, "name", ""))
         if found is None:
             self.unknown[f"memory of {self.name}, which calls itself"] = None
             return
@@ -244,6 +244,20 @@ class _Walk:
         most = amounts.with_lengths(found.peak({}).amount, dims)
         self.inside.append((self.step, combine(most, amounts.info_bytes(info) or {}, -1)))
         self.unknown.update(dict.fromkeys(found.unknown))
+
+    def _of_callee(self, callee: e.Expr) -> tuple[MemoryUse | None, e.Function | None]:
+        """The memory of a Relax function that is called, None in a recursion, and the function."""
+        fn = self.locals.get(callee)
+        if fn is not None:
+            return self.uses.of_local(fn, getattr(callee, "name", ""), self.owner), fn
+        fn = self.uses.module.relax_functions.get(callee.name) if type(callee) is e.GlobalVar else None
+        if (
+            fn is None
+            or type(callee) is not e.GlobalVar
+            or self.uses.order.is_recursion(self.owner, callee.name)
+        ):
+            return None, fn
+        return self.uses.of(callee.name), fn
 
     # -- parts -------------------------------------------------------------------------------------------------------
 

@@ -170,7 +170,7 @@ class ModuleCosts:
     def __init__(self, module: IRModule) -> None:
         self.module = module
         self.works = ModuleWork(module)
-        self.memory = MemoryUses(module, self.works.calls)
+        self.memory = MemoryUses(self.works)
 
     def of(self, function: str) -> Cost:
         """The cost of a Relax function, without lengths."""
