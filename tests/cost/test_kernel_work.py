@@ -50,6 +50,7 @@ def of_element(value: str) -> list[str]:
         ("T.if_then_else(A[v] > T.float32(0), A[v] * A[v], T.exp(A[v]) + A[v])", "2·n", "n"),
         ("T.Select(A[v] + A[v] > T.float32(0), A[v], T.float32(0))", "n", "0"),
         ("A[n - 1 - v] + T.float32(1)", "n", "0"),
+        ('A[T.Cast("int64", T.floor(T.Cast("float32", v) * T.float32(0.5)))]', "0", "0"),
         ("A[v] * (T.sqrt(T.Cast(\"float32\", n)) + T.float32(1))", "n", "0"),
     ],
 )  # fmt: skip
@@ -61,6 +62,17 @@ def test_arithmetic_on_integers_stands_apart_and_that_of_indices_does_not_count(
     head = 'A: T.Buffer((T.int64(8),), "int32"), B: T.Buffer((T.int64(8),), "int32")'
     body = "for i in range(T.int64(8)):\n    B[i] = T.if_then_else(i + T.int64(1) < T.int64(4), A[T.int64(7) - i] * 3 + 1, 0)"
     assert texts(kernel(head, body)) == ["0", "0", "16", "32", "32"]
+
+
+def test_a_variable_for_a_place_is_no_arithmetic_and_one_for_a_float_is() -> None:
+    head = 'A: T.Buffer((T.int64(8),), "int32"), B: T.Buffer((T.int64(8),), "int32")'
+    place = (
+        "for i in range(T.int64(8)):\n    j: T.let[T.int64] = i * T.int64(3) % T.int64(8)\n    B[i] = A[j]"
+    )
+    assert texts(kernel(head, place))[:3] == ["0", "0", "0"]
+    floats = head.replace("int32", "float32")
+    value = "for i in range(T.int64(8)):\n    j: T.let[T.float32] = A[i] * A[i]\n    B[i] = j + j"
+    assert texts(kernel(floats, value))[:3] == ["16", "0", "0"]
 
 
 MATMUL = """

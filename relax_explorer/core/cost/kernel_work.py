@@ -102,7 +102,7 @@ class Expressions:
             lanes = max(1, node.dtype.lanes // max(1, node.buffer.dtype.lanes))
             return _indices(parts).plus(Counts(loads=((node.buffer, lanes),)))
         if isinstance(node, p.Select) or (isinstance(node, p.PrimCall) and node.op in _CHOICES):
-            return _condition(parts[0]).plus(parts[1].or_else(parts[2]))
+            return parts[0].plus(parts[1].or_else(parts[2]))
         together = NONE
         for part in parts:
             together = together.plus(part)
@@ -124,8 +124,8 @@ def _indices(parts: Sequence[Counts]) -> Counts:
     return found
 
 
-def _condition(counts: Counts) -> Counts:
-    """The counts of a condition: its arithmetic on integers is about places."""
+def _of_place(counts: Counts) -> Counts:
+    """The counts of an integer variable: it is about places."""
     return counts._replace(integers=0)
 
 
@@ -219,7 +219,7 @@ class _Loops:
             case t.LetStmt():
                 self.lets[node.var] = node.value
                 counts = self.expressions.of(node.value)
-                tally.add(counts if node.value.dtype.is_float else _condition(counts), trips)
+                tally.add(counts if node.value.dtype.is_float else _of_place(counts), trips)
             case t.AllocBuffer() if node.buffer.data is None:
                 self.allocated.append(node.buffer)
             case t.Evaluate():
@@ -257,7 +257,7 @@ class _Loops:
 
     def branch(self, node: t.IfThenElse, trips: Polynomial, tally: Tally) -> None:
         """A condition: the branch with more operations counts."""
-        tally.add(_condition(self.expressions.of(node.condition)), trips)
+        tally.add(self.expressions.of(node.condition), trips)
         sides = [Tally(), Tally()]
         for side, case in zip(sides, (node.then_case, node.else_case), strict=True):
             if case is not None:
