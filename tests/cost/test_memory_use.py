@@ -133,7 +133,13 @@ def test_storages_of_lowered_programs_have_the_lengths_of_the_heap() -> None:
     session = rxe.Session(main(PLANNED), "zero,default_build")
     session.run_all()
     found = {
-        stage.made_by: (str(cost.allocated), amounts.text(cost.memory.owned), cost.unknown)
+        stage.made_by: (
+            str(cost.allocated),
+            amounts.text(cost.memory.owned),
+            cost.unknown,
+            str(cost.moved),
+            str(cost.integers),  # a function of the host computes lengths, which is no work of the program
+        )
         for stage in session.stages
         for cost in [rxe.cost(stage.module)]
     }
@@ -195,6 +201,31 @@ def test_a_kernel_in_place_has_no_memory_of_its_own() -> None:
     cost = rxe.cost(rxe.parse(INPLACE))
     assert spans(cost) == {"a": [(1, 3)], "c": [(3, 3)]}
     assert str(cost.flops) == "12"
+
+
+SYMBOLIC_INPLACE = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def k(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            A[i] = A[i] + B[i]
+
+    @R.function
+    def main(x: R.Tensor(("m",), "float32")):
+        m = T.int64()
+        a = R.exp(x)
+        b = R.call_tir_inplace(M.k, (a, x), out_sinfo=R.Tensor((m,), "float32"), inplace_indices=[0])
+        return b
+"""
+
+
+def test_a_kernel_in_place_has_the_lengths_of_its_arguments() -> None:
+    cost = rxe.cost(rxe.parse(SYMBOLIC_INPLACE))
+    assert (str(cost.flops), cost.unknown) == ("2·m", ())
 
 
 def test_the_bytes_of_a_view_of_a_parameter_are_those_of_the_caller() -> None:

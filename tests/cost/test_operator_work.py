@@ -78,6 +78,7 @@ HANDS = [
     Hand("R.mean(x, axis=[1])", 'x: R.Tensor(("n", 8), "float32")', "9·n", "0", "36·n"),
     Hand("R.add(x, y)", 'x: R.Tensor(("n", 4), "float32"), y: R.Tensor((4,), "float32")', "4·n", "0", "32·n + 16"),
     Hand("R.reshape(x, (n, 2, 2))", 'x: R.Tensor(("n", 4), "float32")', "0", "0", "0"),
+    Hand("R.grad.no_grad(x)", 'x: R.Tensor(("n", 4), "float32")', "0", "0", "0"),
     Hand("R.permute_dims(x)", 'x: R.Tensor(("n", 4), "float32")', "0", "0", "32·n"),
     Hand("R.strided_slice(x, axes=[0], begin=[0], end=[2])", 'x: R.Tensor((100, 4), "float32")', "0", "0", "64"),
     Hand("R.shape_of(x)", 'x: R.Tensor(("n", 4), "float32")', "0", "0", "0"),
