@@ -91,6 +91,22 @@ def {name}(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(
     assert both == again == ["n", "n"]
 
 
+def test_recursion_through_a_local_function_is_found() -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    @R.function
+    def inner(y: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
+        z = R.exp(y)
+        w = M.main(z)
+        return w
+    a = inner(x)
+    return a"""
+    cost = rxe.cost(program(text))
+    assert str(cost.flops) == "n"
+    assert any("main calls itself" in reason for reason in cost.unknown)
+    assert any("memory of" in reason for reason in cost.unknown)
+
+
 def test_chains_of_calls_may_be_long_and_functions_may_be_called_often() -> None:
     def function(number: int, calls: int) -> str:
         first = f"M.f{number - 1}(x)" if number else "R.exp(x)"
