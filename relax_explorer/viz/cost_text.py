@@ -98,8 +98,9 @@ def stage_table(stages: Sequence[StageCost], columns: Sequence[Mapping[str, int]
             numbers = [measured(cost) for cost in of_columns]
             if numbers == before or (before is None and title in _RARE and not any(numbers)):
                 continue
-            texts = [shown(number) for number in numbers]
-            if before is not None and texts == [shown(number) for number in before]:
+            more = _more(stage.cost, title)
+            texts = [shown(number) + more for number in numbers]
+            if before is not None and texts == [shown(number) + more for number in before]:
                 continue  # nobody sees the difference
             if before is not None:
                 texts = [
@@ -119,6 +120,13 @@ def stage_table(stages: Sequence[StageCost], columns: Sequence[Mapping[str, int]
     ]
 
 
+def _more(cost: Cost, title: str) -> str:
+    """`+?` behind numbers that lack what is not known."""
+    is_memory = title in ("memory of all values", "peak of memory")
+    return MORE if (cost.memory.unknown if is_memory else cost.work.total.unknown) else ""
+
+
+MORE = "+?"
 _RARE = ("of these functions", "integer operations")
 
 
@@ -139,11 +147,11 @@ def known(cost: Cost, lengths: Mapping[str, int]) -> dict[str, int]:
 def summary(first: StageCost, last: StageCost) -> str:
     """`main: 2·n² FLOPs · 4 KiB of parameters · peak memory 4·n bytes`."""
     cost, peak = last.cost, last.cost.peak
-    flops = visible(str(first.cost.flops), WIDEST)
+    flops = visible(str(first.cost.flops), WIDEST) + " + ?" * bool(first.cost.work.total.unknown)
     weights = cost.parameters
     size = str(weights) if weights.variables else bytes_text(weights.value)
     unit = "" if not weights.variables else " bytes"
-    memory = visible(amounts.text(peak.amount), WIDEST)
+    memory = visible(amounts.text(peak.amount), WIDEST) + " + ?" * bool(cost.memory.unknown)
     return f"{cost.function}: {flops} FLOPs · {size}{unit} of parameters · peak memory {memory} bytes"
 
 
@@ -301,7 +309,7 @@ def part_table(cost: Cost, parts: Sequence[Part], is_whole: bool = True) -> Iter
         of_bytes = amounts.value(part.work.moved, part.lengths)
         yield [
             visible(part.name, 30),
-            number_text(of_part) + "+?" * bool(part.work.unknown),
+            number_text(of_part) + MORE * bool(part.work.unknown),
             _percent(of_part, flops) if is_whole else "",
             bytes_text(of_bytes),
             _percent(of_bytes, moved) if is_whole else "",

@@ -149,6 +149,10 @@ def test_what_is_not_known_is_told(tmp_path: Path) -> None:
     )
     lines = asked(str(tmp_path / "m.py"))
     assert "  not counted: FLOPs of relax.unique" in lines
+    assert lines[0].startswith("main: 0 + ? FLOPs")
+    assert lines[0].endswith("peak memory 0 + ? bytes")
+    assert next(line for line in lines if line.startswith("FLOPs ")).split()[1] == "0+?"
+    assert "0 B+?" in next(line for line in lines if line.startswith("peak of memory"))
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,7 @@ def test_a_plan_lets_tensors_share_storages() -> None:
     assert amounts.text(last.memory.owned) == "3,072"
     assert last.bound.value == 2048
     assert last.peak.value == 2048
+    assert spans(last)["storage1"] == [(5, 10)]  # to the last reader of its tensor
     names = {tensor.storage for tensor in last.memory.tensors}
     assert len(names - {""}) == 2
 
