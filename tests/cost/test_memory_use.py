@@ -176,6 +176,12 @@ def test_weights_and_constants_are_the_parameters() -> None:
     assert amounts.text(cost.memory.inputs) == "16·n"
 
 
+def test_the_number_of_inputs_tells_where_the_weights_begin() -> None:
+    params = 'x: R.Tensor(("n",), "float32"), y: R.Tensor((4,), "float32"), w: R.Tensor((8,), "float32")'
+    body = 'R.func_attr({"num_input": %d})\na = R.exp(x)\nreturn a'
+    assert [rxe.cost(main(body % count, params)).parameters.value for count in (1, 2, 3)] == [48, 32, 0]
+
+
 def test_an_empty_function_holds_nothing() -> None:
     cost = rxe.cost(main("return x"))
     assert (cost.peak.step, cost.peak.value, str(cost.flops)) == (0, 0, "0")
