@@ -143,6 +143,25 @@ def test_ascii_writes_powers_apart_from_numbers() -> None:
     assert all(line.isascii() for line in lines)
 
 
+def test_branches_stand_in_the_share_of_their_if() -> None:
+    line = next(line for line in asked(str(SAMPLE.parent / "05_if.py")) if "most FLOPs" in line)
+    shares = [int(word) for word in line.replace("%,", "%").split() if word.isdecimal()]
+    assert sum(shares) == 100
+    assert "If 50 %" in line
+
+
+def test_a_column_of_the_chart_has_the_most_of_its_bindings(tmp_path: Path) -> None:
+    lines = [f"    a{n} = R.exp({f'a{n - 1}' if n else 'x'})" for n in range(300)]
+    lines.insert(150, "    t = R.split(R.concat((x, x, x, x, x, x, x, x)), 8)")
+    text = (
+        '@R.function\ndef main(x: R.Tensor((64,), "float32")):\n' + "\n".join(lines) + "\n    return a299\n"
+    )
+    (tmp_path / "m.py").write_text(text)
+    chart = asked(str(tmp_path / "m.py"))[-5:]
+    assert chart[0].partition("┤")[2].strip(), "the highest row is empty: a column lost its peak"
+    assert len(chart[0].partition("┤")[2].strip()) <= 2
+
+
 def test_what_is_not_known_is_told(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text(
         '@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    y = R.unique(x)\n    return y\n'

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.cost.program_cost import cost
 from relax_explorer.core.exec import one_run
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.machine import Machine
@@ -21,7 +22,7 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.layout import lay_out
-from relax_explorer.viz.marked_graph import amount_text, heated
+from relax_explorer.viz.marked_graph import amount_text, heated, heated_by_cost
 from relax_explorer.viz.svg import svg_text
 from tests.cli.test_commands import rxe_cli
 from tests.viz.test_repeats import layered
@@ -225,6 +226,19 @@ def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 8), "float32")):
     assert badges("moved", "--shape", "n=10")[0]["c"] == "960 B 43%"
     assert badges("peak", "--shape", "n=10")[0] == {"a": "320 B 33%", "b": "640 B 67%", "c": "960 B 100%"}
     assert badges("flops")[1][1] == "for n = 64"
+
+
+def test_layers_that_are_drawn_once_add_their_flops_and_hold_the_most_of_one() -> None:
+    module = layered(6)
+    found = cost(module, shape={"k": 5})
+    drawing = graph(module, layers="once")
+    flops, peak = (heated_by_cost(drawing, found, measure).node("a0") for measure in ("flops", "peak"))
+    rows = [row for row in found.bindings if row.binding in flops.sources]
+    assert len(rows) == 6
+    total = sum([found.amount(row.work.flops).value or 0 for row in rows])
+    assert f"×6  {amount_text(total, 'flops')} " in flops.badge
+    held = [amount.value or 0 for row in rows if (amount := found.held(row.binding)) is not None]
+    assert f"×6  {amount_text(max(held), 'peak')} " in peak.badge
 
 
 @pytest.mark.parametrize(
