@@ -32,6 +32,8 @@ _HOMES = {
     "compare": "core.session.compare",
     "bisect": "core.session.bisect",
     "validate": "core.session.validate",
+    "cost": "core.cost.program_cost",
+    "Cost": "core.cost.program_cost",
     "record": "recorder",
     "Session": "core.session.session",
     "open_session": "core.session.build_files",
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from relax_explorer.core import ops as ops
     from relax_explorer.core import passes as passes
     from relax_explorer.core.check.normalize import normalize as normalize
+    from relax_explorer.core.cost.program_cost import Cost as Cost
+    from relax_explorer.core.cost.program_cost import cost as cost
     from relax_explorer.core.diagnostics import Diagnostic as Diagnostic
     from relax_explorer.core.diagnostics import Failure as Failure
     from relax_explorer.core.diagnostics import ParseError as ParseError

@@ -307,9 +307,12 @@ GRAPH = Command(
         ),
         choice(
             "--heat",
-            "run the function, and colour bindings by time or bytes; machine: by what they took in a recorded run",
+            "colour bindings by the time or the bytes of a run; by FLOPs, bytes moved or memory held without one; machine: by a recorded run",
             "time",
             "bytes",
+            "flops",
+            "moved",
+            "peak",
             "machine",
             default=None,
         ),
@@ -437,6 +440,38 @@ COMPLETION = Command(
 )
 
 # -- commands --------------------------------------------------------------------------------------------------------
+COST = Command(
+    "cost",
+    "Tell what a program costs: FLOPs, bytes, parameters and memory, as expressions in the shape variables and as numbers, stage by stage.",
+    Handler("costing", "cost"),
+    (
+        PROGRAM,
+        FUNCTION,
+        *PIPELINE,
+        STAGE,
+        Argument(
+            "--shape",
+            "lengths of a shape variable: n=3, or n=16,128 for two columns (default: 16, 128 and 1024 for all)",
+            "pair",
+            metavar="n=3,4",
+        ),
+        choice(
+            "--by",
+            "also list the bindings, the layers that repeat, or all functions of the stage",
+            "binding",
+            "layer",
+            "function",
+            default=None,
+        ),
+        flag("--no-chart", "leave the chart of the memory out"),
+        JSON,
+    ),
+    (
+        "relax-explorer cost model.py --shape n=128",
+        "relax-explorer cost model.py -p zero,default_build --shape b=1 --shape s=16,128,1024",
+        "relax-explorer cost dumps --stage FuseTIR --by binding",
+    ),
+)
 
 COMMANDS: tuple[Command[int | Result], ...] = (
     TUI,
@@ -462,6 +497,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     FIND,
     PASS_LIST,
     PHASES,
+    COST,
     SHAPES,
     RELATIONS,
     OPS,

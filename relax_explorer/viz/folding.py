@@ -8,25 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts
-from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Node
 
 APART_FROM = 100  # nodes from which on a weight is drawn at each of its readers
 FROM = 9  # weights from which on they are folded without being asked
 MOST_LINES = 4  # folded values that a node names
-
-
-def weights(fn: e.Function) -> frozenset[str]:
-    """The names of the parameters that are weights."""
-    count = fn.attrs.get("num_input")
-    if isinstance(count, int):
-        return frozenset(param.name for param in fn.params[count:])
-    tensors = [param for param in fn.params if isinstance(param.struct_info, s.TensorStructInfo)]
-    data = {param for param in tensors if info_vars(param.struct_info or s.OBJECT)} or set(tensors[:1])
-    return frozenset(param.name for param in tensors if param not in data)
 
 
 def eased(drawing: Drawing, names: Collection[str], weights: str) -> Drawing:

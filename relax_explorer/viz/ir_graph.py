@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.cost.parameters import weights as weights_of
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
@@ -60,7 +61,7 @@ def graph(
     drawing = _Builder(name, fn, marks, current, selected, module, inside).build(block)
     if layers == "once":
         drawing = layers_once(drawing, repeats(fn))
-    return folding.eased(drawing, folding.weights(fn), weights)
+    return folding.eased(drawing, weights_of(fn), weights)
 
 
 def function_of(module: IRModule, function: str) -> str:

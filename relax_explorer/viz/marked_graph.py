@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from relax_explorer.core.cost.amounts import PROBE, Lengths, value
+from relax_explorer.core.cost.function_work import BindingWork
+from relax_explorer.core.cost.parameters import weights as weights_of
+from relax_explorer.core.cost.program_cost import Cost
 from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
@@ -41,11 +45,7 @@ def diff_graph(
     )
     united = _united(before, after, _partners(before, after, found), _marks(found))
     held = frozenset[str]().union(
-        *(
-            folding.weights(module.relax_functions[name])
-            for module in (old, new)
-            if name in module.relax_functions
-        )
+        *(weights_of(module.relax_functions[name]) for module in (old, new) if name in module.relax_functions)
     )
     return folding.eased(_counted(united), held, weights)
 
@@ -165,21 +165,80 @@ def _counted(drawing: Drawing) -> Drawing:
 # A graph as a heat map: each node says how long it took, or how many bytes its value holds, and is coloured by it.
 
 
-Measure = Literal["time", "bytes", "machine"]
+Measure = Literal["time", "bytes", "machine", "flops", "moved", "peak"]
+Counted = Literal["flops", "moved", "peak"]
+"""The measures that follow from the program, without a run."""
 _TOLD = {
-    "time": "time of each binding in one run",
+    "time": "time of each binding, median of warm runs",
     "bytes": "bytes of each value in one run",
     "machine": "time of each call in the recorded runs of the compiled program",
+    "flops": "FLOPs of each binding",
+    "moved": "bytes that each binding reads and writes",
+    "peak": "bytes that are held while each binding runs",
 }
 _UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_COUNTS = ((1, "FLOPs"), (10**3, "kFLOPs"), (10**6, "MFLOPs"), (10**9, "GFLOPs"), (10**12, "TFLOPs"))
 _SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"))
 
 
 def heated(drawing: Drawing, times: BindingTimes, measure: Measure) -> Drawing:
     """The heat map of a graph. A node that stands for several bindings shows their sum; a call shows what its callee took too."""
     amounts = [_amount(node, times, measure) for node in drawing.nodes]
+    known = [amount for amount in amounts if amount is not None]
+    return _coloured(drawing, amounts, times.total if measure != "bytes" else sum(known), measure)
+
+
+def heated_by_cost(drawing: Drawing, cost: Cost, measure: Counted) -> Drawing:
+    """The heat map of a graph by what its bindings cost for the lengths of the cost; those that nobody gave count as `PROBE`."""
+    chosen = dict.fromkeys(cost.dims, PROBE) | dict(cost.lengths)
+    numbers = {row.binding: _counted_amount(cost, row, measure, chosen) for row in cost.bindings}
+    amounts = [
+        _together(
+            [
+                numbers[source]
+                for source in node.sources
+                if isinstance(source, e.VarBinding | e.MatchCast) and source in numbers
+            ],
+            measure,
+        )
+        for node in drawing.nodes
+    ]
+    whole = (
+        cost.peak.amount
+        if measure == "peak"
+        else cost.work.total.flops
+        if measure == "flops"
+        else cost.work.total.moved
+    )
+    drawing = _coloured(drawing, amounts, float(value(whole, chosen) or 0), measure)
+    named = dict.fromkeys(f"{var.name} = {length}" for var, length in chosen.items())
+    doubts = [f"not counted: {', '.join(cost.unknown[:3])}"] if cost.unknown else []
+    notes = [*([f"for {', '.join(named)}"] if named else []), *doubts]
+    return replace(drawing, notes=(drawing.notes[0], *notes, *drawing.notes[1:]))
+
+
+def _counted_amount(cost: Cost, row: BindingWork, measure: Counted, lengths: Lengths) -> float | None:
+    """The FLOPs or bytes of a binding."""
+    if measure == "peak":
+        held = cost.held(row.binding)
+        poly = None if held is None else held.polynomial
+    else:
+        poly = row.work.flops if measure == "flops" else row.work.moved
+    number = None if poly is None else value(poly, lengths)
+    return None if number is None else float(number)
+
+
+def _together(amounts: Sequence[float | None], measure: Counted) -> float | None:
+    """The amount of a node that stands for several bindings: their sum, or the most that is held."""
+    known = [amount for amount in amounts if amount is not None]
+    if not known:
+        return None
+    return max(known) if measure == "peak" else sum(known)
+
+
+def _coloured(drawing: Drawing, amounts: Sequence[float | None], whole: float, measure: Measure) -> Drawing:
+    """The graph with the amounts of its nodes, as shares of the largest one."""
     most = max([amount for amount in amounts if amount is not None], default=0.0)
-    whole = times.total if measure != "bytes" else sum([amount for amount in amounts if amount is not None])
     nodes = tuple(
         node if amount is None else _heated(node, amount, most, whole, measure)
         for node, amount in zip(drawing.nodes, amounts, strict=True)
@@ -188,7 +247,7 @@ def heated(drawing: Drawing, times: BindingTimes, measure: Measure) -> Drawing:
     legend = tuple(
         (f"heat-{level}", f"up to {amount_text(step, measure)}") for level, step in enumerate(steps)
     )
-    note = f"{_TOLD[measure]}, {amount_text(whole, measure)} in all"
+    note = f"{_TOLD[measure]}, {amount_text(whole, measure)} {'at most' if measure == 'peak' else 'in all'}"
     return replace(drawing, nodes=nodes, legend=legend, notes=(note, *drawing.notes))
 
 
@@ -213,7 +272,7 @@ def _heated(node: Node, amount: float, most: float, whole: float, measure: Measu
 
 def amount_text(amount: float, measure: Measure) -> str:
     """`1.5 ms` or `2.0 KiB`: three digits in the unit that fits."""
-    units = _UNITS if measure != "bytes" else _SIZES
+    units = {"bytes": _SIZES, "moved": _SIZES, "peak": _SIZES, "flops": _COUNTS}.get(measure, _UNITS)
     size, name = next(((size, name) for size, name in reversed(units) if amount >= size), units[0])
     return f"{amount / size:.3g} {name}"
 

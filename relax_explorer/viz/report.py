@@ -22,6 +22,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.version import __version__
+from relax_explorer.viz.cost_page import cost_section
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece
@@ -166,6 +167,7 @@ def report(
             *_compiled(compiled),
             *_stages(session),
             *_graphs(session),
+            *cost_section(session),
             *_problems(session),
         ]
     )
@@ -198,7 +200,7 @@ def _document(title: str, policy: str, style: str, content: str, classes: str = 
 
 def _links(log: RunLog | None, compiled: BesideOurs | None) -> str:
     runs = ["Run"] * (log is not None) + ["Compiled"] * (compiled is not None)
-    names = ["Pipeline", *runs, "Stages", "Graphs", "Problems"]
+    names = ["Pipeline", *runs, "Stages", "Graphs", "Cost", "Problems"]
     return " · ".join(f'<a href="#{name.lower()}">{name}</a>' for name in names)
 
 

@@ -84,6 +84,8 @@ SHOWN: dict[str, tuple[Callable[[], Any], str, str]] = {
     "row": (lambda: rxe.validate([module(), lowered()])[0], "<Row 1 module 1: equal>", "sample 1: n = 2"),
     "difference": (lambda: rxe.diff(module(), lowered()), "<ModuleDiff of ", "(?m)^\\+ |^- "),
     "history": (lambda: session().who("h")[0], "<Trace 0 input = h: R.Tensor", "0 input"),
+    "cost": (lambda: rxe.cost(module()), "<Cost of main: 32·n FLOPs, ", "^<Cost of main"),
+    "amount": (lambda: rxe.cost(module()).flops, "<Amount ", "n"),
     "match": (lambda: rxe.find(module(), "nn.relu(_)")[0], "<Occurrence y: R.Tensor", "y: R.Tensor"),
 }  # fmt: skip
 

@@ -48,6 +48,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "find": (lambda m: rxe.find("add", m), r"find takes a module, not str"),
     "pattern": (lambda m: rxe.find(m, None), r"the pattern of find is a text, not NoneType"),
     "diff": (lambda m: rxe.diff(m, None), r"diff takes two modules, not NoneType"),
+    "cost": (lambda m: rxe.cost(m["main"]), r"cost takes a module, not Function"),
     "use_python": (lambda m: rxe.use_python(3), r"an interpreter is named by its path, not int"),
     "load": (lambda m: rxe.load(3), r"load takes a path, not int"),
 }  # fmt: skip

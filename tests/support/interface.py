@@ -38,6 +38,7 @@ JSON_LINES = (
     "check {sum} --output-format sarif",
     "run {layer} --format json",
     "run {sum} --format json --time-bindings",
+    "cost {layer} --format json --by binding",
     "compare {sum} {sum} --format json",
     "compare {sum} {if} --format json",
     "bisect {build} --format json",

@@ -257,6 +257,37 @@ CALLS = tuple(
 2 who {empty_module} x
 2 find {empty_module} matmul(
 0 phases --format mermaid
+2 cost
+2 cost nothing.py
+2 cost {empty_module}
+2 cost {kernel_only}
+2 cost {broken}
+0 cost {plain}
+0 cost {kernel} --by binding
+0 cost {sized} --shape n=2 --shape m=3,4 --by layer
+0 cost {sized} --format json --by function
+0 cost {any}
+0 cost {any_rank} --by binding
+0 cost {latin} --by binding --ascii
+0 cost {zero}
+0 cost {scalar}
+0 cost {concat}
+0 cost {endless}
+0 cost {long_made}
+0 cost {longer}
+0 cost {tuple}
+0 cost {sized} --shape n=0 --shape m=0
+0 cost {sized} --shape n=999999999999999999
+2 cost {sized} --shape n
+2 cost {sized} --shape n=-1
+2 cost {sized} --shape n=1,,2
+2 cost {sized} --shape q=1
+2 cost {sized} --shape n=1,2,3 --shape m=1,2,3
+2 cost {plain} --func nobody
+2 cost {kernel} --func k
+2 cost {plain} --by nothing
+2 cost {plain} --stage 7
+0 cost {plain} -p zero --stage LegalizeOps
 2 shapes
 2 shapes nothing.py
 2 shapes nothing.shapes

@@ -259,6 +259,14 @@ class Oracle:
         answer: Answer[dict[str, Any]] = self._ask("well_formed", seconds, program=self._wire(program))
         return _converted(answer, lambda value: WellFormed(**value))
 
+    def memory_usage(self, program: Program) -> Answer[str]:
+        """TVM's estimate of the memory of each function, before and after its planning, as it prints it."""
+        return self._ask("memory_usage", QUESTION_SECONDS, program=self._wire(program))
+
+    def flops(self, program: Program) -> Answer[dict[str, float]]:
+        """TVM's estimate of the FLOPs of each PrimFunc of constant lengths, by name."""
+        return self._ask("flops", QUESTION_SECONDS, program=self._wire(program))
+
     def matches(
         self, program: Program, pattern: dict[str, Any], *, seconds: float = QUESTION_SECONDS
     ) -> Answer[list[tuple[str, str]]]:

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import numpy as np
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir.instrument import pass_instrument
 from tvm.relax import dpl
 from tvm.relax.script import parser as relax_parser
@@ -328,6 +328,18 @@ def ask_well_formed(program: dict[str, str]) -> dict[str, Any]:
     raise AssertionError("TVM calls the module ill-formed but gives no reason")
 
 
+def ask_memory_usage(program: dict[str, str]) -> str:
+    return str(relax.analysis.estimate_memory_usage(PROGRAMS.get(program)))
+
+
+def ask_flops(program: dict[str, str]) -> dict[str, float]:
+    from tvm.s_tir.analysis import estimate_tir_flops
+
+    functions = PROGRAMS.get(program).functions.items()
+    kernels = {name.name_hint: fn for name, fn in functions if isinstance(fn, tirx.PrimFunc)}
+    return {name: float(estimate_tir_flops(tvm.IRModule({"main": fn}))) for name, fn in kernels.items()}
+
+
 def ask_apply(program: dict[str, str], passes: PassList) -> dict[str, str]:
     module = applied(PROGRAMS.get(program), passes)
     return {"handle": PROGRAMS.keep(module), "text": str(module.script(show_meta=True))}
@@ -519,6 +531,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     function.__name__.removeprefix("ask_"): function
     for function in (
         ask_version,
+        ask_memory_usage,
+        ask_flops,
         ask_parse,
         ask_executable,
         ask_saved,

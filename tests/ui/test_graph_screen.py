@@ -172,7 +172,7 @@ async def test_d_shows_what_the_stage_removed_and_c_how_long_a_run_takes() -> No
         assert here(app) == "matmul1"
         assert app.state.selection.binding is None  # this stage has no such binding
         await press(pilot, app, "d", "c")
-        assert "in one run" in screen_text(app)
+        assert "median of warm runs" in screen_text(app)
         heat = {node.heat for node in canvas(app).graph.nodes if node.badge.endswith("%")}
         assert 4 in heat
         drawn = canvas(app).graph

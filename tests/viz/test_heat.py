@@ -8,9 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.cost.program_cost import cost
 from relax_explorer.core.exec import one_run
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.machine import Machine
@@ -20,7 +22,7 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.layout import lay_out
-from relax_explorer.viz.marked_graph import amount_text, heated
+from relax_explorer.viz.marked_graph import amount_text, heated, heated_by_cost
 from relax_explorer.viz.svg import svg_text
 from tests.cli.test_commands import rxe_cli
 from tests.viz.test_repeats import layered
@@ -163,3 +165,94 @@ def test_the_command_runs_the_function_and_draws_the_heat(measure: str, tmp_path
     bad = rxe_cli("graph", str(file), "--heat", measure, "--input", "q=ones")
     assert bad.exit_code == 2
     assert "Traceback" not in bad.stderr
+
+
+def test_warm_times_are_medians_and_the_first_run_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = normalize_with(parse(CHAIN))[0]
+    values, _ = generated_inputs(module.relax_functions["main"], {})
+    took = iter([900.0, 5.0, 1.0, 3.0, 2.0, 4.0])
+    made: list[Machine] = []
+
+    def run(times: BindingTimes, machine: Machine) -> None:
+        seconds = next(took)
+        for binding in module.relax_functions["main"].body.blocks[0].bindings:
+            times.rows[binding] = BindingTime("main", binding, "", 1, seconds, 0.0, 8, seconds)
+
+    monkeypatch.setattr(BindingTimes, "run", run)
+    monkeypatch.setattr(one_run, "WARM_SECONDS", 1e9)
+
+    def machine() -> Machine:
+        made.append(Machine(module, "main", values))
+        return made[-1]
+
+    found = one_run.warm_times(machine)
+    assert (
+        {row.seconds for row in found.rows.values()}
+        == {row.inclusive for row in found.rows.values()}
+        == {3.0}
+    )
+    assert len({id(item) for item in made}) == 6
+
+
+def test_long_runs_are_made_twice_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = normalize_with(parse(CHAIN))[0]
+    values, _ = generated_inputs(module.relax_functions["main"], {})
+    monkeypatch.setattr(one_run, "WARM_SECONDS", 0.0)
+    count_of_runs = count()
+    found = one_run.warm_times(lambda: (next(count_of_runs), Machine(module, "main", values))[1])
+    assert next(count_of_runs) == 2
+    assert {row.runs for row in found.rows.values()} == {1}
+
+
+def test_costs_colour_a_graph_without_a_run(tmp_path: Path) -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 8), "float32")):
+    a = R.matmul(x, w)
+    b = R.exp(a)
+    c = R.add(b, a)
+    return c
+"""
+    (tmp_path / "m.py").write_text(text)
+
+    def badges(measure: str, *more: str) -> tuple[dict[str, str], list[str]]:
+        done = rxe_cli("graph", str(tmp_path / "m.py"), "--heat", measure, "--format", "json", *more)
+        assert done.exit_code == 0, done.stderr
+        data = json.loads(done.stdout)
+        return {node["id"]: node["badge"] for node in data["nodes"] if node.get("badge")}, data["notes"]
+
+    flops, notes = badges("flops", "--shape", "n=10")
+    assert flops == {"a": "640 FLOPs 80%", "b": "80 FLOPs 10%", "c": "80 FLOPs 10%"}
+    assert notes[:2] == ["FLOPs of each binding, 800 FLOPs in all", "for n = 10"]
+    assert badges("moved", "--shape", "n=10")[0]["c"] == "960 B 43%"
+    assert badges("peak", "--shape", "n=10")[0] == {"a": "320 B 33%", "b": "640 B 67%", "c": "960 B 100%"}
+    assert badges("flops")[1][1] == "for n = 64"
+
+
+def test_layers_that_are_drawn_once_add_their_flops_and_hold_the_most_of_one() -> None:
+    module = layered(6)
+    found = cost(module, shape={"k": 5})
+    drawing = graph(module, layers="once")
+    flops, peak = (heated_by_cost(drawing, found, measure).node("a0") for measure in ("flops", "peak"))
+    rows = [row for row in found.bindings if row.binding in flops.sources]
+    assert len(rows) == 6
+    total = sum([found.amount(row.work.flops).value or 0 for row in rows])
+    assert f"×6  {amount_text(total, 'flops')} " in flops.badge
+    held = [amount.value or 0 for row in rows if (amount := found.held(row.binding)) is not None]
+    assert f"×6  {amount_text(max(held), 'peak')} " in peak.badge
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--shape", "q=1"), ("--input", "x=ones"), ("--run-calls", "nothing.txt"), ("--func", "nobody")]
+)
+def test_costs_refuse_what_only_runs_take(wrong: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(CHAIN)
+    assert rxe_cli("graph", str(tmp_path / "m.py"), "--heat", "flops", *wrong).exit_code == 2
+
+
+def test_each_run_starts_from_inputs_that_no_run_has_overwritten() -> None:
+    array = np.zeros(3, np.float32)
+    nested = one_run.copied((array, (array, 4)))
+    array[:] = 7
+    assert isinstance(nested, tuple)
+    assert [float(item.sum()) for item in (nested[0], nested[1][0])] == [0.0, 0.0]
+    assert nested[1][1] == 4

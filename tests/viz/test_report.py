@@ -258,3 +258,30 @@ def test_the_policy_of_the_page_stops_other_scripts(page: str, tmp_path: Path) -
     shown, console = opened(path, tmp_path / "profile", 1200)
     assert "data-moved" not in shown
     assert "Content Security Policy" in console
+
+
+def test_the_cost_stands_before_and_after_the_passes_with_the_chart_of_memory() -> None:
+    session = Session.open(TRANSFORMER, "zero,default_build")
+    text = report(session)
+    part = text[text.index('<section id="cost">') : text.index('<section id="problems">')]
+    assert parsed(f"<main>{part}</main>").count["table"] == 1
+    assert "main: 88·b·s² + 4,370·b·s FLOPs" in part
+    assert "b = 128, s = 128" in part
+    assert re.search(
+        r"<td>bytes moved</td>(<td class=\"number\">[\d.]+ [KMG]iB</td>){3}<td>stage 0 input</td>", part
+    )
+    assert "AttachGlobalSymbol" in part
+    assert "above the lower bound" in part
+    assert "<pre>memory over the bindings (b = 128, s = 128)" in part
+
+
+def test_a_program_without_relax_functions_has_no_cost_and_the_page_says_so(tmp_path: Path) -> None:
+    kernel = """@T.prim_func
+def k(A: T.Buffer((2,), "float32")):
+    for i in range(2):
+        A[i] = T.float32(1)
+"""
+    (tmp_path / "k.py").write_text(
+        f"@I.ir_module\nclass M:\n{chr(10).join('    ' + line for line in kernel.splitlines())}\n"
+    )
+    assert "only these are counted" in report(Session.open(tmp_path / "k.py"))

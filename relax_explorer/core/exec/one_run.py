@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
+
+import numpy as np
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.function_values import returned
 from relax_explorer.core.exec.kernels import LLVM
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import Value, bytes_of, to_python
 from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
@@ -120,3 +125,45 @@ class BindingTimes:
         if event.kind != "enter":
             row.runs += 1
             row.size += bytes_of(event.value)
+
+
+WARM_RUNS = 5
+WARM_SECONDS = 2.0  # of warm runs; at least one is made, however long it takes
+
+
+def warm_times(machine: Callable[[], Machine]) -> BindingTimes:
+    """The medians of the times of each binding over warm runs: kernels are compiled and memory is touched in a first one.
+
+    `machine` makes the machine of a run, each time with inputs that no run has overwritten.
+    """
+    cold = BindingTimes()
+    cold.run(machine())
+    runs: list[BindingTimes] = []
+    while not runs or (len(runs) < WARM_RUNS and sum([times.total for times in runs]) < WARM_SECONDS):
+        times = BindingTimes()
+        times.run(machine())
+        runs.append(times)
+    return _medians(cold, runs)
+
+
+def copied(value: Value) -> Value:
+    """An argument for another run, which may overwrite it: arrays are copied, and objects with a state, whose states never change."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, Stateful):
+        return copy(value)
+    return tuple(map(copied, value)) if type(value) is tuple else value
+
+
+def _medians(cold: BindingTimes, runs: Sequence[BindingTimes]) -> BindingTimes:
+    found = BindingTimes(other=median([times.other for times in runs]))
+    for binding, row in runs[-1].rows.items():
+        rows = [times.rows[binding] for times in runs if binding in times.rows]
+        first = cold.rows.get(binding)
+        found.rows[binding] = replace(
+            row,
+            seconds=median([item.seconds for item in rows]),
+            inclusive=median([item.inclusive for item in rows]),
+            compiling=row.compiling if first is None else first.compiling,
+        )
+    return found

@@ -157,6 +157,11 @@ class MachineState:
         if len(known) == len(dims):
             self._made[var] = _Made(known, kind, dtype, place)
 
+    def made_lengths(self, value: e.Expr) -> tuple[p.PrimExpr, ...] | None:
+        """The lengths of a tensor or shape that the function makes itself; None if they are not known."""
+        made = self._made.get(self.root(value))
+        return None if made is None else made.dims
+
     def facts_with(self, value: e.Expr, facts: Assumptions) -> Assumptions:
         """What is known, with what is known of a value because the function made it so."""
         made = self._made.get(self.root(value))

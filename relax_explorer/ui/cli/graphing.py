@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
+from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.one_run import BindingTimes
+from relax_explorer.core.exec.one_run import BindingTimes, copied, warm_times
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.compiled_beside import BesideOurs, first_of
@@ -25,7 +26,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.compiled_run import compiled_in
-from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.input_options import inputs_given, lengths_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import chosen
 from relax_explorer.ui.cli.output import Exact, Result
@@ -36,7 +37,7 @@ from relax_explorer.viz.call_structure import call_structure
 from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph as function_graph
-from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
+from relax_explorer.viz.marked_graph import Counted, Measure, diff_graph, heated, heated_by_cost
 from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.visible import json_document
 
@@ -54,21 +55,38 @@ def between_stages(
 def with_heat(
     session: Session, stage: Snapshot, drawing: Drawing, measure: Measure, choice: Choice, calls: str | None,
 ) -> Drawing:  # fmt: skip
-    """The heat map of a graph after one run of its function, or after the calls of a file."""
+    """The heat map of a graph after warm runs of its function, or of the calls of a file."""
     check_alone(calls, choice[1:3])
     start = started(session, calls, (drawing.title, *choice[1:]), True, stage)
 
     def measured(interrupt: Interrupt) -> BindingTimes:
-        machine = Machine(
-            start.module, start.name, start.args, cache=session.cache, interrupt=interrupt, private=True
-        )
-        times = BindingTimes()
-        with compiling(machine.kernels):
-            times.run(machine)
-        return times
+        def machine() -> Machine:
+            args = list(map(copied, start.args))  # a kernel may overwrite them
+            return Machine(
+                start.module, start.name, args, cache=session.cache, interrupt=interrupt, private=True
+            )
+
+        made = [machine()]
+        with compiling(made[0].kernels):
+            return warm_times(lambda: made.pop() if made else machine())
 
     times: BindingTimes = interruptible(measured)
     return heated(drawing, times, measure)
+
+
+def with_counted_heat(
+    stage: Snapshot, drawing: Drawing, measure: Counted, shape: tuple[str, ...], of_run: tuple[object, ...]
+) -> Drawing:
+    """The heat map of a graph by FLOPs, bytes or memory, which no run is needed for."""
+    if any(of_run):
+        raise click.UsageError(f"--heat {measure} runs nothing: leave --input and --run-calls out")
+    if drawing.title not in stage.module.relax_functions:
+        raise click.UsageError(f"there is no Relax function {drawing.title!r}")
+    cost = ModuleCosts(stage.module).of(drawing.title)
+    try:
+        return heated_by_cost(drawing, cost.at(lengths_given(shape)), measure)
+    except Failure as failure:  # a variable that it does not have
+        raise click.UsageError(f"--shape: {failure.diagnostics[0].message}") from None
 
 
 def with_machine_heat(session: Session, input: str, stage: Snapshot, drawing: Drawing) -> Drawing:
@@ -161,6 +179,8 @@ def graph(
         drawing = of_stage(snapshot, func, block, weights, layers, inside)
         if heat == "machine":
             drawing = with_machine_heat(session, input, snapshot, drawing)
+        elif heat in ("flops", "moved", "peak"):
+            drawing = with_counted_heat(snapshot, drawing, heat, shape, (input_, run_calls))
         elif heat is not None:
             drawing = with_heat(session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls)
     if around is not None:

@@ -17,7 +17,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.one_run import BindingTimes
+from relax_explorer.core.exec.one_run import BindingTimes, copied, warm_times
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compiled_beside import first_of, runs_in, with_values
@@ -181,18 +181,18 @@ def graphed_function(state: State) -> str:
 def measured(
     session: Session, stage: Snapshot, name: str, given: CallInputs, interrupt: Interrupt
 ) -> BindingTimes | None:
-    """The times of the bindings of one run; None if it was cancelled."""
+    """The times of the bindings, medians of warm runs; None if the runs were cancelled."""
     earlier = [item.module for item in reversed(session.stages[: stage.number])]
     start = start_of(stage.module, name, given, earlier)
-    machine = Machine(
-        start.module, start.name, start.args, cache=session.cache, interrupt=interrupt, private=True
-    )
-    times = BindingTimes()
+
+    def machine() -> Machine:
+        args = list(map(copied, start.args))  # a kernel may overwrite them
+        return Machine(start.module, start.name, args, cache=session.cache, interrupt=interrupt, private=True)
+
     try:
-        times.run(machine)
+        return warm_times(machine)
     except Cancelled:
         return None
-    return times
 
 
 def taken_there(session: Session, name: str) -> BindingTimes | None:

@@ -325,6 +325,21 @@ def _what_if_twin(app: Controls, text: str) -> str:
     return staged(app, "shapes", func=app.run_control.function() or None, what_if=text) if text else ""
 
 
+def _cost(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.cost_rows import show_cost
+
+    show_cost(app, text)
+
+
+def _cost_twin(app: Controls, text: str) -> str:
+    from relax_explorer.ui.tui.cost_rows import lengths_in
+
+    lengths = lengths_in(text)
+    if lengths is None:
+        return ""
+    return staged(app, "cost", func=app.run_control.function() or None, shape=lengths or None, by="binding")
+
+
 # -- type relations and shape contracts ------------------------------------------------------------------------------
 
 
@@ -525,6 +540,7 @@ TYPED: tuple[Command[None], ...] = (
             twin=_why_twin, needs="program"),
     Command("what-if", "Show what every length becomes under a condition such as n = 7.", _what_if, (word("CONDITION", "variable"),),
             twin=_what_if_twin, needs="program"),
+    Command("cost", described("ask('cost ')"), _cost, (word("[n=16 m=4]", "variable"),), twin=_cost_twin, needs="program"),
     Command("solver", "Step through type relations or shape contracts.", _solver, (word("[STEP]", "int"),), twin=_solver_twin, needs="solver"),
     _contracts("relax", "Open the Relax module of shape contracts: its passes, graph and run."),
     _contracts("desugared", "Show shape contracts as wrappers with assertions."),

@@ -23,6 +23,7 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, Sub
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructInfo
+from relax_explorer.core.ops.kit.flop_count import FlopCount
 
 # -- kinds -----------------------------------------------------------------------------------------------------------
 # The kinds of operands and attributes. An operator names them in its annotations.
@@ -358,6 +359,9 @@ class Op:
         None  # takes the arguments of `evaluate`; returns a warning about a suspicious value, or ""
     )
     legalize: ClassVar[Callable[..., Any] | None] = None  # raises NotLowered for a call without a lowering
+    flops: ClassVar[Callable[..., FlopCount | None] | None] = (
+        None  # of floats, by definition (`flop_count.py`); without it, those of the loops that it is lowered to
+    )
     literals: ClassVar[
         tuple[str, ...]
     ] = ()  # operands: the first one that is a constant of rank 0 becomes a literal of the kernel, as in TVM

@@ -18,6 +18,7 @@ from relax_explorer.core.ir.dtype import BFLOAT16
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import repeated
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.flop_count import FlopCount, each
 from relax_explorer.core.ops.kit.ndarrays import Array, by_rows
 from relax_explorer.core.ops.kit.special import erf, keep_dtype, sigmoid, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest
@@ -390,6 +391,11 @@ class Softmax(Activation, name="relax.nn.softmax"):
         rules.axis(at, axis, info.ndim)
         return rules.like(info, info.dtype)
 
+    @staticmethod
+    def flops(out: s.StructInfo, data: s.StructInfo, axis: int) -> FlopCount | None:
+        """Maximum, difference, exp, sum and quotient of each element."""
+        return each(data, 4, functions=1)
+
     evaluate = staticmethod(partial(_by_rows, rows=_shares))
 
     @staticmethod
@@ -421,6 +427,11 @@ class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
     """
 
     source = "ONNX LogSoftmax"
+
+    @staticmethod
+    def flops(out: s.StructInfo, data: s.StructInfo, axis: int) -> FlopCount | None:
+        """Maximum (which two stages take), exp of a difference, sum, two differences and the log of the sum for each element."""
+        return each(data, 6, functions=2)
 
     evaluate = staticmethod(partial(_by_rows, rows=_logarithms))
 

@@ -19,6 +19,7 @@ from relax_explorer.core.ir.prim import FloatImm
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import index
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.flop_count import FlopCount, each, products, together
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import BadValue, wide
 from relax_explorer.core.ops.kit.te import (
@@ -97,6 +98,19 @@ class Attention(Op, name="relax.nn.attention"):
         if bias is not None:
             _check_bias(at, rules.tensor(at, bias, "bias"), (q[0], q[2], q[1], k[1]))
         return s.TensorStructInfo((q[0], q[1], q[2], v[3]), parts["query"].dtype)
+
+    @staticmethod
+    def flops(
+        out: s.StructInfo, query: s.StructInfo, key: s.StructInfo, value: s.StructInfo, bias: s.StructInfo | None, scale: float | None,
+        causal_mask: str | None, window_size: int | None,
+    ) -> FlopCount | None:  # fmt: skip
+        """Two products of matrices; of each score its scale and bias, and a softmax. A mask saves nothing."""
+        q, k = s.lengths(query), s.lengths(key)
+        if len(q) != 4 or len(k) != 4:
+            return None
+        scores = s.TensorStructInfo((q[0], q[2], q[1], k[1]))
+        of_score = each(scores, 5 if bias is None else 6, functions=1)
+        return together(products(scores, q[3:]), of_score, products(out, k[1:2]))
 
     @staticmethod
     def evaluate(

@@ -31,6 +31,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.kit.decl import Fusion, Ints, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.flop_count import FlopCount, products
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
@@ -224,6 +225,19 @@ class Convolution(Product):
         (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
         """
         return cls.result(at, data, weight, **attributes)
+
+    @classmethod
+    def flops(
+        cls, out: s.StructInfo, data: s.StructInfo, weight: s.StructInfo, **attributes: Unpack[Attributes]
+    ) -> FlopCount | None:
+        """A product and an addition for each channel and tap of the kernel of each element of the result."""
+        dims = weight.lengths if isinstance(weight, s.TensorStructInfo) else None
+        layout = attributes["kernel_layout"]
+        if dims is None or {len(dims), len(s.lengths(out))} != {
+            len(layout)
+        }:  # of channels in blocks its loops tell
+            return None
+        return products(out, [dim for dim, axis in zip(dims, layout, strict=True) if axis != "O"])
 
     @classmethod
     def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:

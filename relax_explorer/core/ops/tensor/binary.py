@@ -52,6 +52,7 @@ from relax_explorer.core.ops.kit.decl import (
     operand,
 )
 from relax_explorer.core.ops.kit.devices import is_spread
+from relax_explorer.core.ops.kit.flop_count import each
 from relax_explorer.core.ops.kit.ndarrays import UFUNCS, Array, OfNumpy
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 
@@ -199,6 +200,10 @@ def _evaluate(function: Function, compared: bool) -> Function:
     return evaluate
 
 
+_ONE_FLOP = (p.Add, difference, p.Mul, p.Div, p.Max, p.Min)
+"""The operations on floats that are one FLOP."""
+
+
 def _binary(
     name: str,
     base: type[Arithmetic],
@@ -218,6 +223,8 @@ def _binary(
         "evaluate": staticmethod(_evaluate(function, base is Compare)),
         "legalize": staticmethod(_legalize(f"T_{short}", element, base)),
     }
+    if base is Compare or element in _ONE_FLOP:
+        members["flops"] = staticmethod(lambda out, x1, x2: each(out, int(base is not Compare)))
     if examples:
         members["examples"] = examples
     if defined_for:

@@ -24,6 +24,7 @@ from relax_explorer.core.ops.kit.decl import (  # named in annotations
     attr,
     operand,
 )
+from relax_explorer.core.ops.kit.flop_count import FUNCTIONS, each
 from relax_explorer.core.ops.kit.ndarrays import Array, Number, OfNumpy
 from relax_explorer.core.ops.kit.special import as_array, erf, keep_dtype, need_bits, sigmoid, whole
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
@@ -85,6 +86,7 @@ def _unary(
         "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
         "evaluate": staticmethod(evaluate),
         "legalize": staticmethod(legalize),
+        "flops": staticmethod(lambda out, x: each(out, functions=int(intrinsic in FUNCTIONS))),
     }
     return type(name.split(".")[-1].title().replace("_", ""), (base,), members, name=name)
 

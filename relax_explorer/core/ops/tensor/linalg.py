@@ -15,6 +15,7 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.binary_math import repeated
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Stops, Tensors, attr, operand
+from relax_explorer.core.ops.kit.flop_count import FlopCount, products
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
@@ -62,6 +63,14 @@ class Matmul(Op, name="relax.matmul"):
         if lead is None:
             return s.TensorStructInfo(None, element, _rank(len(a), len(b)))
         return s.TensorStructInfo((*lead, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), element)
+
+    @staticmethod
+    def flops(
+        out: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo, out_dtype: DType | None
+    ) -> FlopCount | None:
+        """2·m·n·k: a product and an addition for each term of each element (Golub and Van Loan, Matrix Computations, 1.1)."""
+        dims = x1.lengths if isinstance(x1, s.TensorStructInfo) else None
+        return products(out, dims[-1:]) if dims else None
 
     @staticmethod
     def evaluate(x1: Array, x2: Array, out_dtype: DType | None) -> Array:

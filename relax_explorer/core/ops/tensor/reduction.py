@@ -18,6 +18,7 @@ from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.binary_math import divide, index
 from relax_explorer.core.ops.kit.decl import FLOATS, Axes, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.flop_count import FlopCount, each, together
 from relax_explorer.core.ops.kit.ndarrays import Array, OfNumpy
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, flat_index, highest, lowest
@@ -151,6 +152,11 @@ def _most(dtype: DType) -> p.PrimExpr:
     return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
 
 
+def _each_once(out: s.StructInfo, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> FlopCount | None:
+    """One FLOP for each element of x: of a reduction that combines each element with one operation."""
+    return each(x, 1)
+
+
 class Sum(Reduction, name="relax.sum"):
     """The sum of the elements along axes, in the dtype of x.
 
@@ -158,6 +164,7 @@ class Sum(Reduction, name="relax.sum"):
     """
 
     source = "numpy.sum"
+    flops = staticmethod(_each_once)
     stops = Stops.RANKS
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
@@ -172,6 +179,7 @@ class Prod(Reduction, name="relax.prod"):
     """
 
     source = "numpy.prod"
+    flops = staticmethod(_each_once)
     stops = Stops.RANKS
 
     evaluate = staticmethod(partial(_values, function=OfNumpy("prod")))
@@ -186,6 +194,7 @@ class Max(OfSome, name="relax.max"):
     """
 
     source = "numpy.max"
+    flops = staticmethod(_each_once)
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -203,6 +212,7 @@ class Min(OfSome, name="relax.min"):
     """
 
     source = "numpy.min"
+    flops = staticmethod(_each_once)
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -321,6 +331,11 @@ class Mean(OfSome, name="relax.mean"):
 
     source = "numpy.mean"
     defined_for = FLOATS
+
+    @staticmethod
+    def flops(out: s.StructInfo, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> FlopCount | None:
+        """An addition for each element of x, a division for each one of the result."""
+        return together(each(x, 1), each(out, 1))
 
     evaluate = staticmethod(partial(_values, function=mean))
     legalize = staticmethod(partial(_averaged, stages=mean_stages))
