@@ -5,7 +5,6 @@ The child has limits of time and memory. What it answers is a text, which our pa
 
 from __future__ import annotations
 
-import io
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from relax_explorer.core.codes import foreign as codes
 from relax_explorer.core.codes import runtime
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.session.arrays import SafetensorsFile
+from relax_explorer.core.session.arrays import SafetensorsFile, archive
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.imported import build_of_import
@@ -136,7 +135,10 @@ class Computed:
 
 def computed(path: str, importer: Importer, samples: Sequence[Sequence[Value]]) -> list[Computed]:
     """What the framework of a model computes on the inputs of each sample. Raises Failure."""
-    parts = {f"inputs{number}": _archive(inputs) for number, inputs in enumerate(samples)}
+    parts = {
+        f"inputs{number}": archive({f"in{n}": value for n, value in enumerate(inputs)})
+        for number, inputs in enumerate(samples)
+    }
     with tempfile.TemporaryDirectory(prefix="rxe-import-") as folder:
         dtypes = [[np.asarray(value).dtype.name for value in inputs] for inputs in samples]
         told, _ = _asked("run", path, importer, folder, {"samples": dtypes}, parts)
@@ -148,18 +150,6 @@ def computed(path: str, importer: Importer, samples: Sequence[Sequence[Value]]) 
             )
             for number, why in enumerate(told.get("failures", ()))
         ]
-
-
-def _archive(inputs: Sequence[Value]) -> bytes:
-    """The inputs of a sample as an .npz."""
-    held = io.BytesIO()
-    np.savez(held, **{f"in{n}": _plain(value) for n, value in enumerate(inputs)})
-    return held.getvalue()
-
-
-def _plain(value: Value) -> Any:
-    array = np.asarray(value)
-    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.itemsize}")
 
 
 def _values(path: str) -> dict[str, Value]:

@@ -107,6 +107,10 @@ CONST = Argument(
     metavar="SOURCE",
 )
 FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
+ANONYMOUS = flag(
+    "--anonymous",
+    "replace the names of the program: functions, kernels, variables, lengths, texts of attributes; operators stay",
+)
 DIALECT = choice(
     "--dialect",
     "dialect to print: tvm-0.27, tvm-0.19, or rxe (with match_shape, which TVM does not read)",
@@ -415,6 +419,7 @@ REDUCE = Command(
         Argument("--seconds", "take the smallest program found after this time", "float", metavar="N"),
         *SAMPLING,
         *SIDE_BY_SIDE,
+        ANONYMOUS,
         PROFILE,
         JSON,
     ),
@@ -443,12 +448,13 @@ EXPORT = Command(
         SHAPE,
         MAX_INPUT,
         target("write to this file instead of standard output", "FILE"),
+        ANONYMOUS,
         PROFILE,
         JSON,
     ),
     (
         "relax-explorer export model.reduced.py -p FuseOps -o reproducer.py",
-        "relax-explorer export model.py --to issue --shape n=2",
+        "relax-explorer export model.py --to issue --shape n=2 --anonymous",
     ),
 )
 

@@ -23,6 +23,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.passes.bridge import Bridge, use_bridge
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import archive
 from relax_explorer.core.source import with_line_feeds
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.tensor_text import Beside, beside
@@ -109,7 +110,7 @@ class LivePasses(Bridge):
             for key, value in options.items()
             if not isinstance(value, dict) or not _are_arrays(value)
         }
-        files = {f"option:{key}": _archive(options[key]) for key in options.keys() - plain.keys()}
+        files = {f"option:{key}": archive(options[key]) for key in options.keys() - plain.keys()}
         known = self._kept.get(id(module))
         values = {"name": name, "options": plain, "known": list(self._arrays)}
         if known is not None and known.start == self.child.starts:
@@ -130,7 +131,7 @@ class LivePasses(Bridge):
         with beside(arrays):
             text = module.script()
         self._arrays = arrays
-        data = _archive({key: _bytes(array) for key, array in arrays.items()}) if arrays else b""
+        data = archive({key: _bytes(array) for key, array in arrays.items()}) if arrays else b""
         return text.encode("utf-8", "surrogatepass"), data
 
     def _read(self, name: str, parts: Mapping[str, bytes]) -> IRModule:
@@ -172,14 +173,6 @@ def _are_arrays(value: Mapping[str, Any]) -> bool:
     return any(isinstance(item, np.ndarray) for item in value.values())
 
 
-def _archive(arrays: Mapping[str, Array]) -> bytes:
-    """An archive of numpy."""
-    held = io.BytesIO()
-    named: dict[str, Any] = dict(arrays)
-    np.savez(held, **named)
-    return held.getvalue()
-
-
 def _bytes(array: Array) -> Array:
     """The bytes of an array: numpy's files have no name for some dtypes."""
     return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
@@ -188,8 +181,8 @@ def _bytes(array: Array) -> Array:
 def _unpacked(data: bytes | None) -> dict[str, Array]:
     if not data:
         return {}
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    with np.load(io.BytesIO(data), allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}
 
 
 # -- what went wrong -------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import read_arrays, read_as
+from relax_explorer.core.session.arrays import archive, read_arrays, read_as
 from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.call_inputs import CallInputs
@@ -58,12 +57,10 @@ from relax_explorer.viz.visible import visible, visible_json
 def save(results: dict[str, Value], target: Target) -> None:
     """Save results by name in an .npz. Caches are left out, with a warning."""
     parts = [part for name, value in results.items() for part in _parts(name, value)]
-    stored = {name: _storable(value) for name, value in parts if not isinstance(value, Stateful)}
+    stored = {name: value for name, value in parts if not isinstance(value, Stateful)}
     if len(stored) < len(parts):
         output.say("warning: a cache cannot be stored in an .npz; it is left out", err=True)
-    held = io.BytesIO()
-    np.savez(held, **stored)
-    output.save(target, held.getvalue())
+    output.save(target, archive(stored))
 
 
 def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
@@ -73,12 +70,6 @@ def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
         return
     for number, item in enumerate(value):
         yield from _parts(f"{name}_{number}", item)
-
-
-def _storable(value: Value) -> Value:
-    """A result in a form that .npz can store: raw bytes for dtypes unknown to numpy."""
-    own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
-    return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
 
 
 # -- calling ---------------------------------------------------------------------------------------------------------
