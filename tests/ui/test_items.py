@@ -27,7 +27,7 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.framed import Box, FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.ir_graph import graph

@@ -69,7 +69,9 @@ class Fault:
     recorded: Path | None = None
 
     def kind(self, case: Case) -> str:
-        """In which way a case fails: equal for equal ways. Empty if it does not, or can't be tested."""
+        """In which way a case fails: equal for equal ways. Empty if it does not, or can't be tested. Raises Cancelled."""
+        if self.interrupt is not None:
+            self.interrupt.check()
         try:
             session = Session(case.module, case.passes, "", self.cache, "tvm")
             session.run_all()
@@ -80,6 +82,8 @@ class Fault:
             stages = built(session).changing()
             with self._sources(case) as sources:
                 attempts = first_failing(stages, self._predicate(case, stages[0], sources))
+        except Cancelled:
+            raise
         except Failure:
             return ""
         is_of_passes = self.given is None and self.test == SAME_OUTPUT

@@ -41,7 +41,7 @@ from relax_explorer.ui.tui.state import Options, Selection, State, room
 from relax_explorer.ui.tui.themes import ASCII, SAFE, chosen_theme, textual_theme
 from relax_explorer.ui.tui.turns import give_way, take_turns
 from relax_explorer.ui.tui.tutorial import Tutorial
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.tables import Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.key_recording import Recorder
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Exports, Pictures
+    from relax_explorer.ui.tui.reproducing import Reproducing
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.saving import Saving
     from relax_explorer.ui.tui.verdicts import Verdicts
@@ -168,9 +169,16 @@ class Explorer(App[int]):
 
         return Exports(self, self.run_control)
 
+    @cached_property
+    def reproducing(self) -> Reproducing:
+        """Smaller programs, and programs for others."""
+        from relax_explorer.ui.tui.reproducing import Reproducing
+
+        return Reproducing(self, self.stage_control, self.run_control, self.exports)
+
     def _cancel_runs(self) -> None:
         """Cancel the runs of the controls that were used."""
-        for name in vars(self).keys() & {"run_control", "verdicts", "exports"}:
+        for name in vars(self).keys() & {"run_control", "verdicts", "exports", "reproducing"}:
             getattr(self, name).cancel()
 
     def get_line_filters(self) -> Sequence[LineFilter]:

@@ -110,9 +110,12 @@ class StageControl:
         if session is None or stage is None:
             self.app.say("no program is open")
             return
-        self.pipeline = ""
-        self._then = then
-        self.open(f"{session.filename.partition('@')[0]}@{stage.label}")
+        self.open_with(f"{session.filename.partition('@')[0]}@{stage.label}", "", then)
+
+    def open_with(self, path: str, pipeline: str, then: Callable[[], None]) -> None:
+        """Open a program with a pipeline of its own; `then` is done once it is there."""
+        self.pipeline, self._then = pipeline, then
+        self.open(path)
 
     def open_as_relax(self, contracts: ContractSteps) -> None:
         """Open the Relax module of a program with contracts. The solver screen leads back to them."""

@@ -441,6 +441,7 @@ class Frame(Moving):
     action_who = _typed("who")
     action_explain = _typed("explain")
     action_bisect = _typed("bisect")
+    action_reduce = _typed("reduce")
     action_edits = _typed("edits")
     action_edit_pipeline = _typed("passes")
 
