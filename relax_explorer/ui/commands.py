@@ -30,14 +30,13 @@ from relax_explorer.ui.run_commands import (
     PROGRAM,
     PROGRAM_OR_NONE,
     PYTHON,
+    RANKS,
     RECORD,
     REDUCE,
     REDUCE_MOTION,
-    RELATIONS,
     RUN,
     RUN_INPUT,
     SHAPE,
-    SHAPES,
     STAGE,
     STRICT,
     THEME,
@@ -49,6 +48,7 @@ from relax_explorer.ui.run_commands import (
     source,
     target,
 )
+from relax_explorer.ui.shape_commands import RELATIONS, SHAPES
 
 if TYPE_CHECKING:
     from relax_explorer.ui.cli.output import Result
@@ -66,6 +66,7 @@ EXPLORER = (
     PACKED,
     CONST,
     CALLS,
+    *RANKS,
     THEME,
     REDUCE_MOTION,
     KEYS,

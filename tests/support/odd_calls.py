@@ -622,6 +622,10 @@ CALLS = tuple(
 2 export {kernel_only}
 0 export {sized} --format json
 0 export {names} --anonymous
+2 tui {plain} --ranks 0
+2 run {plain} --ranks 2 --calls {missing}
+1 run {plain} --ranks 2 --calls {commands_txt}
+2 play {keys_txt} {plain} --ranks 65
 0 export {latin} --to issue --anonymous
 2 export {broken} --anonymous
 0 doctor

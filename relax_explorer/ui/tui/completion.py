@@ -11,8 +11,8 @@ from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.command import Command
 from relax_explorer.ui.run_commands import PROFILE
 from relax_explorer.ui.tui.key_recording import ALL, Permit
+from relax_explorer.ui.tui.line_words import ANONYMOUS, TESTS, TO
 from relax_explorer.ui.tui.state import DIFFS, State
-from relax_explorer.ui.tui.twins import ANONYMOUS, TESTS, TO
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.widgets.framed import Choice
 from relax_explorer.viz.short import short_info

@@ -12,6 +12,7 @@ from relax_explorer.ui.tui.tutorial import Tutorial
 if TYPE_CHECKING:
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Exports, Pictures
+    from relax_explorer.ui.tui.rank_control import RankControl
     from relax_explorer.ui.tui.reproducing import Reproducing
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.saving import Saving
@@ -58,3 +59,7 @@ class Controls(Host, Protocol):
     @property
     def reproducing(self) -> Reproducing:
         """Smaller programs, and programs for others."""
+
+    @property
+    def rank_control(self) -> RankControl:
+        """Runs on several ranks."""

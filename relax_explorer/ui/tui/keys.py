@@ -137,7 +137,7 @@ def _name(action: str) -> str:
 
 
 _IR = "passes debug"
-_STAGES = "passes graph problems compare checks"  # in debug, another stage would end the run
+_STAGES = "passes graph problems compare checks ranks"  # in debug, another stage would end the run
 KEYS: Keymap = (
     *_on("",
         _act("1", "show('passes')", "Passes: stages and what each changed"),
@@ -147,6 +147,7 @@ KEYS: Keymap = (
         _act("5", "show('compare')", "Compare: the values of two stages"),
         _act("6", "show('checks')", "Checks of lengths left to the run: why, and what removes them"),
         _act("7", "show('solver')", "Solver: type relations and shape contracts step by step"),
+        _act("8", "show('ranks')", "Ranks: the values of one program on several ranks"),
         _act("0", "show('home')", "Home: recent files and samples"),
     ),
     *_on(_STAGES,
@@ -263,6 +264,14 @@ KEYS: Keymap = (
         _act("c", "difference(1)", "Next pair of values that differs", "difference", name="next-difference"),
         _act("C", "difference(-1)", "Previous pair of values that differs", name="previous-difference"),
     ),
+    *_on("ranks",
+        _act("s", "pair(1)", "Step: the next value on all ranks", "step", name="next-pair"),
+        _act("S", "pair(-1)", "Step back", name="previous-pair"),
+        _act("c", "difference(1)", "Next value that parts from the undivided program", "part", name="next-difference"),
+        _act("C", "difference(-1)", "Previous value that parts", name="previous-difference"),
+        _act("b", "ask('ranks ')", "Choose the number of ranks and the undivided program", "ranks", name="choose-ranks"),
+        _act("Enter", "enter", "Go to the binding"),
+    ),
     *_on("checks",
         _act("Enter", "enter", "Go to the binding: in Debug during a run, else in Passes", "go there"),
         _act("f", "filter(1)", "What remains, what is proved, all checks, or what a run spent", "filter", name="next-filter"),
@@ -308,7 +317,7 @@ KEYS: Keymap = (
     *_on("",
         _act("/", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", "find"),
     ),
-    *_on("passes graph problems compare checks home popup",
+    *_on("passes graph problems compare checks ranks home popup",
         _act("n", "match(1)", "Next match", name="next-match"),
         _act("N", "match(-1)", "Previous match", name="previous-match"),
     ),
@@ -348,7 +357,7 @@ MOUSE = (
 LEAST_TEXT = 8  # cells of a description; what then has no room is scrolled to
 WIDEST_LABEL = 22  # cells of keys in the help, before their description
 READING = "reading"  # the screen of a text that is being read; no key leads to it
-SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "home")
+SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "ranks", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",
     "copy_command", "next_theme", "quit",

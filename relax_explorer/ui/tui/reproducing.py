@@ -16,14 +16,14 @@ from relax_explorer.core.session.smallest import Fault
 from relax_explorer.core.session.smallest import reduce as smallest
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
-from relax_explorer.ui.files import CannotWrite
+from relax_explorer.ui.files import CannotWrite, Target
 from relax_explorer.ui.reduced_files import checked, default_name, values_name, write_values
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.line_words import TESTS, Asked, asked, usual_test
 from relax_explorer.ui.tui.pictures import Exports
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
-from relax_explorer.ui.tui.twins import TESTS, asked, usual_test
 from relax_explorer.viz.reduction_text import Reduced
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import visible
@@ -73,44 +73,33 @@ class Reproducing:
             return
         case = Case(first.module, name, self.passes(stage), tuple(given.shape.items()))
         test = words.choice or usual_test(first, bool(case.passes))
+        goal = self._goal(words.file)
+        if goal is None:
+            return
+        sources = {REST: given.whole} if given.whole else dict(given.sources)
+        self.interrupt = Interrupt()
+        fault = Fault(
+            test, None, tuple(sources.items()), profile=self.stages.of_passes, cache=directories.kernel_cache(), interrupt=self.interrupt
+        )  # fmt: skip
+        source = "a program" if words.is_anonymous else state.path
+
+        def work(job: Job) -> Reduced | str:
+            return _reduced(case, fault, goal, source, words, job)
+
+        self.app.jobs.start("reduce", "reducing", work, self._show)
+
+    def _goal(self, name: str) -> Target | None:
+        """The file to write; None, with the reason in the footer, if it can't be written."""
         try:
-            file = words.file or default_name(state.path)
-            refusal = self.app.permit.to_write(file)
-            goal = None if refusal else checked(str(Path(file).expanduser()))
+            name = name or default_name(self.app.state.path)
+            refusal = self.app.permit.to_write(name)
+            goal = None if refusal else checked(str(Path(name).expanduser()))
         except CannotWrite as problem:
             refusal, goal = str(problem), None
         if goal is None or goal.name is None:
             self.app.say(visible(refusal or "a file is written, not standard output", 300))
-            return
-        sources = {REST: given.whole} if given.whole else dict(given.sources)
-        self.interrupt = interrupt = Interrupt()
-        fault = Fault(
-            test, None, tuple(sources.items()), None, profile=self.stages.of_passes, cache=directories.kernel_cache(), interrupt=interrupt
-        )  # fmt: skip
-        path, source = goal.name, "a program" if words.is_anonymous else state.path
-
-        def work(job: Job) -> Reduced | str:
-            def told(what: str, tries: int, total: int) -> None:
-                job.detail = f"{what} {tries}"
-
-            try:
-                with TemporaryDirectory(prefix="rxe-reduce-") as folder:
-                    found = smallest(
-                        case, fault, told=told, folder=Path(folder), is_anonymous=words.is_anonymous
-                    )
-                if found is None:
-                    others = ", ".join(item for item in TESTS if item != test)
-                    return f"no fault: {test} holds; reduce also takes {others}"
-                shown = Reduced(found, source, path, values_name(found, path), test, self.stages.of_passes)
-                write_values(found, shown.values_file)
-                goal.write(shown.program().encode("utf-8", "backslashreplace"))
-            except Cancelled:
-                return "cancelled"
-            except CannotWrite as problem:
-                return visible(str(problem), 300)
-            return shown
-
-        self.app.jobs.start("reduce", "reducing", work, self._show)
+            return None
+        return goal
 
     def _show(self, shown: Reduced | str) -> None:
         """Show what was found; Enter opens the program."""
@@ -158,3 +147,26 @@ class Reproducing:
 
         stem = f"{Path(state.path or 'program').stem}-{stage.label}{_ENDINGS[words.choice]}"
         self.exports.write(words.file or stem, f"writing for {words.choice}", made)
+
+
+def _reduced(case: Case, fault: Fault, goal: Target, source: str, words: Asked, job: Job) -> Reduced | str:
+    """The smaller program, which is written; or why there is none."""
+
+    def told(what: str, tries: int, total: int) -> None:
+        job.detail = f"{what} {tries}"
+
+    try:
+        with TemporaryDirectory(prefix="rxe-reduce-") as folder:
+            found = smallest(case, fault, told=told, folder=Path(folder), is_anonymous=words.is_anonymous)
+        if found is None:
+            others = ", ".join(item for item in TESTS if item != fault.test)
+            return f"no fault: {fault.test} holds; reduce also takes {others}"
+        beside = values_name(found, goal.name)
+        shown = Reduced(found, source, goal.name, beside, fault.test, fault.profile)
+        write_values(found, beside)
+        goal.write(shown.program().encode("utf-8", "backslashreplace"))
+    except Cancelled:
+        return "cancelled"
+    except CannotWrite as problem:
+        return visible(str(problem), 300)
+    return shown

@@ -190,7 +190,7 @@ class StageControl:
         kept = len(session.stages)
         self.run.stop()
         self.app.change(
-            session=session, stages=kept, plan=plan, compared=None,
+            session=session, stages=kept, plan=plan, compared=None, ranked=None,
             selection=replace(self.app.state.selection, stage=min(wanted, kept - 1)),
         )  # fmt: skip
 

@@ -2,44 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.controls import Controls
-
-if TYPE_CHECKING:
-    from relax_explorer.core.session.snapshot import Snapshot
-
-
-def _choices(name: str, option: str) -> tuple[str, ...]:
-    return next(item.choices for item in command(name).arguments if item.name == option)
-
-
-TESTS = _choices("reduce", "--test")
-"""What fails after a pass."""
-TO = _choices("export", "--to")
-"""What a program is written as for others."""
-ANONYMOUS = "--anonymous"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The words of a line: one of the choices (empty if none is said), a file (empty: a name of ours), and whether names are replaced."""
-
-    choice: str
-    file: str
-    is_anonymous: bool
-
-
-def asked(text: str, choices: tuple[str, ...]) -> Asked:
-    """What a line asks for."""
-    words = text.split()
-    chosen = [word for word in words if word in choices][:1]
-    rest = [word for word in words if word != ANONYMOUS and word not in chosen]
-    return Asked("".join(chosen), " ".join(rest), ANONYMOUS in words)
+from relax_explorer.ui.tui.line_words import TESTS, TO, asked, usual_test
 
 
 def piped(path: str) -> tuple[str, str]:
@@ -108,6 +75,8 @@ def command_line(app: Controls) -> str:
         return compiled_twin(app, "")
     if screen == "compare" and state.compared is not None:
         return called(app, "compare", **pair(app, state.compared.a, state.compared.b))
+    if screen == "ranks" and app.rank_control.count:
+        return ranks_twin(app, f"{app.rank_control.count} {app.rank_control.unsharded}")
     if screen == "checks":
         function, given = state.options.given
         is_all = state.options.checks in ("proved", "all")
@@ -118,21 +87,19 @@ def command_line(app: Controls) -> str:
         return staged(app, "graph", **calls)
     if screen == "passes":
         return staged(app, "show")
-    names = {"problems": "check", "compare": "compare", "solver": "relations", "home": "tui"}
+    names = {"problems": "check", "compare": "compare", "solver": "relations", "home": "tui", "ranks": "run"}
     return twin(app, names.get(screen, "show"))
-
-
-def usual_test(stage: Snapshot, has_passes: bool) -> str:
-    """The test that fits: passes may change results, a program alone may be wrong or make NaN."""
-    same_output, no_nan, well_formed = TESTS
-    if has_passes:
-        return same_output
-    return well_formed if any(problem.is_error for problem in stage.problems) else no_nan
 
 
 def compiled_twin(app: Controls, text: str) -> str:
     """The command line for the values of the compiled program."""
     return command("compare").text({"a": app.state.path, "all": True}) if app.state.path else ""
+
+
+def ranks_twin(app: Controls, text: str) -> str:
+    """The command line that runs the selected stage on several ranks."""
+    number, _, file = text.strip().partition(" ")
+    return called(app, "run", ranks=int(number), unsharded=file.strip() or None) if number.isdecimal() else ""
 
 
 def reduce_twin(app: Controls, text: str) -> str:

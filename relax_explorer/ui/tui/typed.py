@@ -14,13 +14,14 @@ from relax_explorer.ui.commands import command
 from relax_explorer.ui.run_commands import PROFILE
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import described, named_keys
+from relax_explorer.ui.tui.line_words import TO
 from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE
 from relax_explorer.ui.tui.twins import (
-    TO,
     called,
     compiled_twin,
     handed_over,
     pair,
+    ranks_twin,
     reduce_twin,
     staged,
     twin,
@@ -196,6 +197,13 @@ def _calls(app: Controls, text: str) -> None:
 
 def _calls_twin(app: Controls, text: str) -> str:
     return called(app, "debug", **({"calls": text, "func": None} if text else {"calls": None}))
+
+
+def _ranks(app: Controls, text: str) -> None:
+    if refusal := app.rank_control.ask(text):
+        raise Refused(refusal)
+    app.show_screen("ranks", starts=False)
+    app.rank_control.start()
 
 
 # -- lengths ---------------------------------------------------------------------------------------------------------
@@ -445,6 +453,8 @@ TYPED: tuple[Command[None], ...] = (
             twin="a dialog; what it asks for stands in --input and --shape of the other command lines"),
     Command("calls", "Make the calls of a file, one a line; without one, one call again.", _calls, (word("[FILE]", "source"),),
             twin=_calls_twin, needs="program"),
+    Command("ranks", "Run this program on several ranks, beside the program in FILE that is not divided.", _ranks,
+            (word("N", "int"), word("[FILE]", "source")), twin=ranks_twin, needs="program"),
     Command("mark", "Mark this place.", lambda app, text: app.marks.set(text or "?"), (word("LETTER"),), twin="a place of this session"),
     Command("marks", "List the marks; Enter goes to one.", _marks, twin="places of this session"),
     Command("problems", described("show('problems')"), lambda app, text: app.show_screen("problems"),

@@ -167,13 +167,9 @@ class Verdicts:
             for line in (verdict.kernel if verdict is not None else ())
         ]
         rows += [Row(visible(line, 300), " ", place) for line in _left_out(found)]
-        rows.append(
-            Row(
-                "Reduce: the smallest program that shows it, as a file (R in Passes)",
-                "→",
-                (number, "", "reduce"),
-            )
-        )
+        if session.pipeline:  # recorded passes can't run again
+            text = "Reduce: the smallest program that shows it, as a file (R in Passes)"
+            rows.append(Row(text, "→", (number, "", "reduce")))
         start = next((n for n, row in enumerate(rows) if row.mark == "✗"), 0)
         self.app.show_rows(
             f"First bad stage: {found.failed.number} {visible(found.failed.made_by, 60)}",
