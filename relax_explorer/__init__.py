@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "parse": "core.syntax.parser",
-    "load": "core.syntax.load",
+    "load": "ui.loaded",
     "to_json": "core.syntax.dump",
     "from_json": "core.syntax.dump",
     "normalize": "core.check.normalize",

@@ -16,6 +16,7 @@ import numpy as np
 from relax_explorer.core.codes import foreign as codes
 from relax_explorer.core.codes import runtime
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.arrays import SafetensorsFile, archive
 from relax_explorer.core.session.builds import Build
@@ -163,15 +164,15 @@ def _values(path: str) -> dict[str, Value]:
 def _asked(
     question: str, path: str, importer: Importer, folder: str, values: Mapping[str, object], parts: Mapping[str, bytes]
 ) -> tuple[Any, dict[str, bytes]]:  # fmt: skip
-    """The answer of a child. Raises Failure."""
+    """The answer of a child. Raises Failure, which is Cancelled once `live_settings.cancel` ended the child."""
     given = {"path": os.path.abspath(path), "format": model_at(path), "folder": folder, **values}
-    child = importer.child()
-    try:
-        return child.ask(question, given, parts, importer.seconds, f"importing {visible(path, 200)}")
-    except Unanswered as problem:
-        raise _explained(problem, path, importer) from None
-    finally:
-        child.close()
+    with live_settings.ended_by_cancel(importer.child()) as child:
+        try:
+            return child.ask(question, given, parts, importer.seconds, f"importing {visible(path, 200)}")
+        except Unanswered as problem:
+            if problem.kind == "cancelled":
+                raise Cancelled from None
+            raise _explained(problem, path, importer) from None
 
 
 _CODES = {

@@ -1,20 +1,23 @@
-"""Live passes in this process: which Python applies them, whether they may run now, and their end."""
+"""Live passes in this process: which Python applies them, whether they may run now, and their end; and that of other children."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relax_explorer.core.passes.bridge import Bridge
     from relax_explorer.core.program.module import IRModule
+    from relax_explorer.viz.answering_child import AnsweringChild
     from relax_explorer.viz.live_passes import LivePasses
 
 _TOKEN = re.compile(r"[\w./\\~-]+:[\w.]+")
 _LIVE: list[Live] = []  # of this process, at most one
 _STARTED: list[LivePasses] = []
+_ASKED: list[AnsweringChild] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,22 @@ def python() -> str:
 
 
 def cancel() -> None:
-    """End the pass that runs, if one does."""
+    """End the pass that runs, if one does, and the children that work on a question."""
     for started in _STARTED:
         started.cancel()
+    for child in list(_ASKED):
+        child.cancel()
+
+
+@contextmanager
+def ended_by_cancel(child: AnsweringChild) -> Iterator[AnsweringChild]:
+    """A child that `cancel` ends while it is asked, and that ends afterwards."""
+    _ASKED.append(child)
+    try:
+        yield child
+    finally:
+        _ASKED.remove(child)
+        child.close()
 
 
 def _guarded(live: Live, may_run: Callable[[str], bool]) -> Bridge:

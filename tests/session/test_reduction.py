@@ -473,3 +473,38 @@ def test_names_that_are_replaced(big: Path) -> None:
     assert "big.py" not in written
     assert "v0: R.Tensor((n0, 1)" in written
     assert run(*words_of(text, "show it: "))[0] == 1
+
+
+WEIGHTS = """@R.function
+def main(x: R.Tensor((2, 4), "float32"), w: R.Tensor((4, 4), "float32"), b: R.Tensor((4,), "float32")):
+    R.func_attr({"num_input": 1, "rx.weights": "model.npz"})
+    a = R.matmul(x, w)
+    t = R.tanh(b)
+    c = R.exp(a)
+    d = R.subtract(c, c)
+    e = R.add(d, t)
+    return e
+"""
+
+
+def test_weights_of_an_imported_model_count(folder: Path) -> None:
+    """The fault shows with the weights in the file that the program names; they keep their places while parameters go."""
+    (folder / "model.py").write_text(WEIGHTS)
+    w = np.full((4, 4), 1000, "float32")
+    np.savez(folder / "model.npz", w=w, b=np.ones(4, "float32"))
+    words = ["reduce", "model.py", "--test", "no-nan", "--input", "x=ones", "-o", "x.py"]
+    status, text, _ = run(*words)
+    assert status == 0, text
+    assert "needed: subtract" in text
+    assert run(*words_of(text, "show it: "))[0] == 1
+    np.savez(folder / "model.npz", w=w / 1e6, b=np.ones(4, "float32"))
+    assert run(*words)[0] == 3  # other weights, no fault
+
+
+def test_weights_that_stay_parameters_have_their_values(folder: Path) -> None:
+    (folder / "model.py").write_text(
+        WEIGHTS.replace("R.exp(a)", "R.log(w)").replace("R.subtract(c, c)", "R.matmul(a, c)")
+    )
+    np.savez(folder / "model.npz", w=np.full((4, 4), -1, "float32"), b=np.ones(4, "float32"))
+    status, text, _ = run("reduce", "model.py", "--test", "no-nan", "-o", "x.py")
+    assert (status, "needed: log" in text) == (0, True), text

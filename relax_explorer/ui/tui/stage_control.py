@@ -88,11 +88,17 @@ class StageControl:
                 self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
                 return
+            from relax_explorer.core.exec.interrupt import Cancelled
             from relax_explorer.core.session.folders import address
             from relax_explorer.core.session.saved import saved_in
 
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
-                build, remark = reading.build_of(path, self.const)
+                try:
+                    build, remark = reading.build_of(path, self.const)
+                except Cancelled:  # Esc, while a child imported a model
+                    job.tell(self.app.go_on)
+                    job.tell(lambda: self.app.say("cancelled"))
+                    return
                 saved = saved_in(address(path)[0])
                 plan = None if saved is None else saved.plan
                 session = reading.session_of(
