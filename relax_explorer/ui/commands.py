@@ -39,6 +39,7 @@ from relax_explorer.ui.run_commands import (
     SHAPE,
     STAGE,
     STRICT,
+    TARGET,
     THEME,
     VALIDATE,
     Handler,
@@ -380,6 +381,7 @@ PASS_LIST = Command(
         flag("--missing", "list the passes of TVM that are missing, with reasons"),
         PYTHON,
         PASS_SECONDS,
+        TARGET,
         JSON,
     ),
     (

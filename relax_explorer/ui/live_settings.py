@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from relax_explorer.viz.answering_child import AnsweringChild
     from relax_explorer.viz.live_passes import LivePasses
 
+TARGET = "llvm"
 _TOKEN = re.compile(r"[\w./\\~-]+:[\w.]+")
 _LIVE: list[Live] = []  # of this process, at most one
 _STARTED: list[LivePasses] = []
@@ -22,17 +23,18 @@ _ASKED: list[AnsweringChild] = []
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The interpreter of `--python` (empty: the one that runs us), and the seconds that a pass may take."""
+    """The interpreter of `--python` (empty: the one that runs us), the seconds that a pass may take, and the target of TVM."""
 
     python: str = ""
     seconds: float = 120.0
+    target: str = TARGET
 
     def started(self) -> LivePasses:
         """What asks the interpreter. It starts with the first question."""
         if not _STARTED:
             from relax_explorer.viz.live_passes import LivePasses
 
-            _STARTED.append(LivePasses(self.python, self.seconds))
+            _STARTED.append(LivePasses(self.python, self.seconds, self.target))
         return _STARTED[0]
 
 
@@ -61,6 +63,11 @@ def settings() -> Live | None:
 def python() -> str:
     """The interpreter that `--python` names; empty for the one that runs us."""
     return _LIVE[0].python if _LIVE else ""
+
+
+def target() -> str:
+    """The target of TVM that `--target` names."""
+    return _LIVE[0].target if _LIVE else TARGET
 
 
 def cancel() -> None:

@@ -93,7 +93,10 @@ PYTHON = Argument(
     metavar="PYTHON",
 )
 PASS_SECONDS = Argument("--pass-seconds", "time limit of such a pass (0: none)", "float", 120.0, metavar="N")
-PIPELINE = (PASSES, PYTHON, PASS_SECONDS)
+TARGET = Argument(
+    "--target", "the target of TVM for such passes: a kind, a tag, or JSON", "text", "llvm", metavar="TARGET"
+)
+PIPELINE = (PASSES, PYTHON, PASS_SECONDS, TARGET)
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", "stage", metavar="N|NAME")
 RUN_STAGE = Argument(
     "--stage",

@@ -24,6 +24,7 @@ class SecretModel:
         T.func_attr({"op_pattern": 0, "note": "secret_text"})
         secret_buffer = T.sblock_alloc_buffer((T.int64(4),))
         for secret_i in range(T.int64(4)):
+            assert T.int64(4) > secret_i, "secret message"
             with T.sblock("secret_block"):
                 secret_v = T.axis.spatial(T.int64(4), secret_i)
                 secret_buffer[secret_v] = secret_in[secret_v] + T.float32(1)

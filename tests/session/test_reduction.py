@@ -24,6 +24,7 @@ from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.session import smaller
+from relax_explorer.core.session.recorded_inputs import fitting, values_of_run, with_own_names
 from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.smaller import Case
 from relax_explorer.core.session.smallest import Fault, Reduction, reduce
@@ -508,3 +509,49 @@ def test_weights_that_stay_parameters_have_their_values(folder: Path) -> None:
     np.savez(folder / "model.npz", w=np.full((4, 4), -1, "float32"), b=np.ones(4, "float32"))
     status, text, _ = run("reduce", "model.py", "--test", "no-nan", "-o", "x.py")
     assert (status, "needed: log" in text) == (0, True), text
+
+
+def test_variables_of_one_name_have_values_of_their_own(folder: Path) -> None:
+    lines = "a = R.multiply(x, R.const(0.0, 'float32')); h = R.add(a, R.const(1000.0, 'float32')); a = R.exp(h); n = R.subtract(a, a)"
+    (folder / "twice.py").write_text(function("x: R.Tensor((4,), 'float32')", lines))
+    status, text, _ = run("reduce", "twice.py", "--test", "no-nan", "-o", "x.py")
+    assert (status, "function; needed: subtract\n" in text) == (0, True), text
+    assert run(*words_of(text, "show it: "))[0] == 1
+
+
+def test_memory_that_a_kernel_fills_has_what_was_written(folder: Path) -> None:
+    lines = "h = R.add(x, R.const(1000.0, 'float32')); a = R.exp(h); n = R.subtract(a, a)"
+    module = rxe.normalize(rxe.parse(function("x: R.Tensor((4,), 'float32')", lines)))
+    lowered = rxe.run_pipeline(module, "LegalizeOps,RemovePurityChecking,CallTIRRewrite", verify=False)
+    (folder / "lowered.py").write_text(lowered.script())
+    status, text, _ = run("reduce", "lowered.py", "--test", "no-nan", "-o", "x.py")
+    assert (status, "1 kernel" in text) == (0, True), text
+    with np.load(folder / "x.values.npz") as values:
+        assert any(np.isposinf(values[name]).all() for name in values.files)
+
+
+def test_values_that_are_too_short_are_made_up() -> None:
+    case = case_of(function("x: R.Tensor(('n', 6), 'float32'), y: R.Tensor((4,), 'float32')", "a = R.exp(x)"))
+    values = {"x": np.arange(12, dtype="float32").reshape(2, 6), "y": np.ones(3, "float32"), "z": np.ones(1)}
+    assert {name: value.shape for name, value in fitting(case, values).items()} == {"x": (2, 6)}
+    shorter = Case(case.module, "main", (), (("n", 1),))
+    assert fitting(shorter, values)["x"].tolist() == [[0, 1, 2, 3, 4, 5]]
+    longer = Case(case.module, "main", (), (("n", 3),))
+    assert fitting(longer, values) == {}
+
+
+def test_constants_have_values_under_the_names_of_their_parameters() -> None:
+    lines = "a = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], 'float32'))"
+    case = with_own_names(case_of(function("x: R.Tensor((4,), 'float32')", lines)))
+    values = values_of_run(case, Sample())
+    assert values["a_c1"].tolist() == [1, 2, 3, 4]
+    assert set(values) == {"x", "a", "a_c1"}
+
+
+def test_a_fault_that_depends_on_a_name_is_told(folder: Path) -> None:
+    (folder / "named.py").write_text(function("secret: R.Tensor((4,), 'float32')", "a = R.exp(secret)"))
+    test = ["--", "sh", "-c", '! grep -q secret "$0"', "{}"]
+    assert run("reduce", "named.py", "-o", "x.py", *test)[0] == 0
+    status, _, errors = run("reduce", "named.py", "-o", "y.py", "--anonymous", *test)
+    assert (status, "does not show the fault under other names" in errors) == (2, True), errors
+    assert not (folder / "y.py").exists()

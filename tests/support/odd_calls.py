@@ -623,6 +623,7 @@ CALLS = tuple(
 0 export {sized} --format json
 0 export {names} --anonymous
 2 tui {plain} --ranks 0
+0 opt {plain} -p LegalizeOps --target nonsense
 2 run {plain} --ranks 2 --calls {missing}
 1 run {plain} --ranks 2 --calls {commands_txt}
 2 play {keys_txt} {plain} --ranks 65

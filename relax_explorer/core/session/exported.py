@@ -40,6 +40,7 @@ class Question:
     name: str = "program"
     is_anonymous: bool = False
     most: int = INPUT_LIMIT
+    target: str = "llvm"  # of TVM, for its passes
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ def exported(
         remarks = ["made up: values of parameters"] if made_up else []
         remarks += [f"TVM looks this name up, so it stays: {item}" for item in renamed.remaining]
     run = finished(module, entry, tuple(values), cache, interrupt)
-    made = Reproducer(module, entry, values, steps, run.result if run.failure is None else (), name)
+    made = Reproducer(
+        module, entry, values, steps, run.result if run.failure is None else (), name, asked.target
+    )
     remarks += [f"the program stops here: {run.failure.message}"] if run.failure is not None else []
     text = made.script() if to == "tvm" else _issue(made, run)
     return Export(text, entry, steps, tuple(remarks))

@@ -52,7 +52,8 @@ def values_of_run(
 ) -> dict[str, Array]:
     """The arrays that parameters, constants and bindings of the entry have in a run, by name. Raises Failure.
 
-    Of a run that stops it has what was there until then; of a binding that runs several times, the first value.
+    Of a run that stops it has what was there until then; of a binding that runs several times, the first value; of memory that
+    others write into, what stood in it last.
     """
     fn = function_of(case.module, case.entry)
     given = sample.values(fn)
@@ -61,8 +62,8 @@ def values_of_run(
     for binding in bindings(fn):
         found.update({constant_name(binding, n): arg.data for n, arg in large_constants(binding)})
     for item in run.productions:
-        if item.function == case.entry and not item.written:
-            found.setdefault(item.name, item.value)
+        if item.function == case.entry and (item.written or item.name not in found):
+            found[item.name] = item.value
     return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
 
 

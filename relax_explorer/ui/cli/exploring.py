@@ -226,7 +226,7 @@ def serve(
     words += ["--passes", passes] if passes is not None else []
     chosen = live_settings.settings() or live_settings.Live()
     words += ["--python", chosen.python] if chosen.python else []
-    words += ["--pass-seconds", str(chosen.seconds)]
+    words += ["--pass-seconds", str(chosen.seconds), "--target", chosen.target]
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:
         server = TokenServer(words, listener, Path(input).name if input else "Relax Explorer")

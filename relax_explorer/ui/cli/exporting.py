@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.exported import Question, exported
-from relax_explorer.ui import directories
+from relax_explorer.ui import directories, live_settings
 from relax_explorer.ui.cli.comparing import stage_and_steps
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
@@ -20,7 +20,9 @@ def export(
     """Write a program for others to run."""
     stage, steps = stage_and_steps(input, passes, profile)
     given, name = inputs_given(input_, shape), visible(input, 200)
-    asked = Question(stage.module, func or stage.entry, steps, given, name, anonymous, most_bytes(max_input))
+    asked = Question(
+        stage.module, func or stage.entry, steps, given, name, anonymous, most_bytes(max_input), live_settings.target()
+    )  # fmt: skip
     found = interruptible(lambda interrupt: exported(asked, to, directories.kernel_cache(), interrupt))
     lines = [Program(found.text) if to == "tvm" else found.text]
     data = {

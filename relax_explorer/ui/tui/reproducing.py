@@ -15,7 +15,7 @@ from relax_explorer.core.session.smaller import Case
 from relax_explorer.core.session.smallest import Fault
 from relax_explorer.core.session.smallest import reduce as smallest
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui import directories
+from relax_explorer.ui import directories, live_settings
 from relax_explorer.ui.files import CannotWrite, Target
 from relax_explorer.ui.reduced_files import checked, default_name, values_name, write_values
 from relax_explorer.ui.tui.host import Host
@@ -138,7 +138,15 @@ class Reproducing:
             return
         first, name, given = self._program(stage)
         steps = self.passes(stage) if stage.number else ()
-        question = Question(first.module, name, steps, given, visible(state.path, 200), words.is_anonymous)
+        question = Question(
+            first.module,
+            name,
+            steps,
+            given,
+            visible(state.path, 200),
+            words.is_anonymous,
+            target=live_settings.target(),
+        )
         self.interrupt = interrupt = Interrupt()
 
         def made() -> tuple[str, str]:
