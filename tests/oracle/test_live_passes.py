@@ -648,7 +648,7 @@ def module_text(used: LivePasses, module: rxe.IRModule) -> str:
 
 @pytest.mark.parametrize(
     ("target", "told"),
-    [("llvm", "llvm"), ("c", "c"), ('{"kind": "llvm", "mcpu": "skylake"}', "llvmskylake"), ("llvm", "llvm")],
+    [("llvm", "llvm"), ("c", "c"), ('{"kind": "llvm", "mcpu": "skylake"}', "llvmskylake")],
 )
 def test_passes_run_under_the_target_of_the_user(
     used: LivePasses, monkeypatch: pytest.MonkeyPatch, target: str, told: str
