@@ -117,7 +117,9 @@ async def test_what_can_not_be_reduced_is_a_sentence(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         assert "is not a file of reduce" in await typed(pilot, app, "reduce")
-        assert "is not a file of reduce" in await typed(pilot, app, "reduce squares.py")  # a name that was given
+        assert "is not a file of reduce" in await typed(
+            pilot, app, "reduce squares.py"
+        )  # a name that was given
         assert "no fault: no-nan holds" in await typed(pilot, app, "reduce x.py")
         assert "no fault: well-formed holds" in await typed(pilot, app, "reduce well-formed x.py")
         assert "there is no folder" in await typed(pilot, app, "reduce nowhere/x.py")
