@@ -78,7 +78,7 @@ async def test_from_a_bisection_and_from_a_problem() -> None:
     app = Explorer(written(SQUARES), "Lost,CanonicalizeBindings,Failing")
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "4")
+        await press(pilot, app, "right_square_bracket", "4")  # the selected stage is another one
         row = next(n for n, row in enumerate(app.view.rows) if "Failing" in row.text)
         app.view.move(row)
         await press(pilot, app, "R")
