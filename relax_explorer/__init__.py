@@ -14,7 +14,7 @@ from relax_explorer.version import __version__ as __version__
 # Where each name is, for Python; and below the same for type checkers and editors (tests/library).
 _HOMES = {
     "parse": "core.syntax.parser",
-    "load": "core.syntax.load",
+    "load": "ui.loaded",
     "to_json": "core.syntax.dump",
     "from_json": "core.syntax.dump",
     "normalize": "core.check.normalize",

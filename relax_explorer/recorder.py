@@ -39,11 +39,7 @@ SCHEMA, MAGIC = 1, b"RXJ\x01"
 HEAD = struct.Struct("<IIc")
 """Before the data of a frame: its length, the crc32 of kind and data, and its kind. Texts and arrays begin with their SHA-256."""
 MANIFEST, TEXT, ARRAY, LINEAGE, BEGIN, STAGE, CALL, END = b"M", b"T", b"A", b"L", b"B", b"S", b"C", b"E"
-PARTS = {
-    STAGE: "stages.jsonl",
-    LINEAGE: "lineages.jsonl",
-    CALL: "calls.jsonl",
-}  # of an archive, with lines of a kind
+PARTS = {STAGE: "stages.jsonl", LINEAGE: "lineages.jsonl", CALL: "calls.jsonl"}  # of an archive, by kind
 CONTENTS = {TEXT: "ir/{}.txt", ARRAY: "data/{}.npy"}  # by their SHA-256
 MOST_PROCESSES = 1_000
 _TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=]{400,}")
@@ -60,7 +56,8 @@ class Journal:
     """The file that grows while a build runs: frames. What a killed process wrote can be read; a torn frame is the last one."""
 
     def __init__(self, path: str, manifest: Json) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file, self._size = os.open(path, flags, 0o666), 0  # the size of whole frames
         self._write(MAGIC)
         self.add(MANIFEST, _bytes(manifest))
 
@@ -70,8 +67,13 @@ class Journal:
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._file, rest) :]
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except BaseException:  # a full disk, or a signal: behind a torn frame, no other could be read
+            os.ftruncate(self._file, self._size)
+            raise
+        self._size += len(data)
 
     def close(self) -> None:
         """Close the file; what is in it is on the disk."""
@@ -410,8 +412,8 @@ class Recorder:
             self._bytes += file.tell()
             if len(self._stored) == _MOST_STORED or self._bytes > _MOST_BYTES:
                 return ""
-            self._stored.add(digest)
             self._add(ARRAY, bytes.fromhex(digest) + file.getbuffer())
+            self._stored.add(digest)  # behind the array: no text may name one that is not there
         return digest
 
     def called(self, name: str, seconds: float, result: object, operands: Sequence[object]) -> None:

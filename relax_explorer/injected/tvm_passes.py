@@ -17,6 +17,7 @@ import importlib.util
 import inspect
 import io
 import itertools
+import json
 import os
 import re
 import struct
@@ -250,8 +251,19 @@ def _watched() -> Iterator[list[Foreign]]:
         transform.Pass.__call__ = old
 
 
+_CHOSEN = ["llvm"]  # the target under which passes run
+
+
 def _target() -> Foreign:
-    return tvm.target.Target("llvm")
+    """The target, by its kind, its tag, or as JSON."""
+    text = _CHOSEN[0]
+    try:
+        return tvm.target.Target(json.loads(text) if text.startswith("{") else text)
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}".strip().splitlines()
+        raise Refused(
+            "bad-target", f"{text[:200]!r} is no target of TVM {tvm.__version__}: {words[-1]}"
+        ) from error
 
 
 # -- passes of the user ----------------------------------------------------------------------------------------------
@@ -337,9 +349,11 @@ def _imported(place: str, again: bool) -> ModuleType:
 # -- questions -------------------------------------------------------------------------------------------------------
 
 
-def ask_apply(name: str, options: dict[str, Foreign], key: str, known: Sequence[str], parts: Parts) -> Answer:
+def ask_apply(
+    name: str, options: dict[str, Foreign], key: str, known: Sequence[str], target: str, parts: Parts
+) -> Answer:
     """The module after a pass, and the key under which it stays here; no text if the pass changed nothing."""
-    times = [time.perf_counter()]
+    times, _CHOSEN[0] = [time.perf_counter()], target
     before = _given(key, parts)
     key = key or _kept(before)
     times.append(time.perf_counter())
@@ -370,8 +384,9 @@ def _copy(module: Foreign) -> Foreign:
     return tvm.IRModule(dict(module.functions_items()), attrs=module.attrs, global_infos=module.global_infos)
 
 
-def ask_stages(name: str, options: dict[str, Foreign], parts: Parts) -> Answer:
+def ask_stages(name: str, options: dict[str, Foreign], target: str, parts: Parts) -> Answer:
     """The names of the passes inside of a pipeline; none of what is no pipeline."""
+    _CHOSEN[0] = target
     return [label for label, _ in _stages(name, options)] if name in _pipelines() else [], {}
 
 

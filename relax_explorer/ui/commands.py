@@ -30,16 +30,16 @@ from relax_explorer.ui.run_commands import (
     PROGRAM,
     PROGRAM_OR_NONE,
     PYTHON,
+    RANKS,
     RECORD,
     REDUCE,
     REDUCE_MOTION,
-    RELATIONS,
     RUN,
     RUN_INPUT,
     SHAPE,
-    SHAPES,
     STAGE,
     STRICT,
+    TARGET,
     THEME,
     VALIDATE,
     Handler,
@@ -49,6 +49,7 @@ from relax_explorer.ui.run_commands import (
     source,
     target,
 )
+from relax_explorer.ui.shape_commands import RELATIONS, SHAPES
 
 if TYPE_CHECKING:
     from relax_explorer.ui.cli.output import Result
@@ -66,6 +67,7 @@ EXPLORER = (
     PACKED,
     CONST,
     CALLS,
+    *RANKS,
     THEME,
     REDUCE_MOTION,
     KEYS,
@@ -382,6 +384,7 @@ PASS_LIST = Command(
         flag("--missing", "list the passes of TVM that are missing, with reasons"),
         PYTHON,
         PASS_SECONDS,
+        TARGET,
         JSON,
     ),
     (

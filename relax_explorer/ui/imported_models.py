@@ -5,7 +5,6 @@ The child has limits of time and memory. What it answers is a text, which our pa
 
 from __future__ import annotations
 
-import io
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,9 @@ import numpy as np
 from relax_explorer.core.codes import foreign as codes
 from relax_explorer.core.codes import runtime
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.session.arrays import SafetensorsFile
+from relax_explorer.core.session.arrays import SafetensorsFile, archive
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.imported import build_of_import
@@ -136,7 +136,10 @@ class Computed:
 
 def computed(path: str, importer: Importer, samples: Sequence[Sequence[Value]]) -> list[Computed]:
     """What the framework of a model computes on the inputs of each sample. Raises Failure."""
-    parts = {f"inputs{number}": _archive(inputs) for number, inputs in enumerate(samples)}
+    parts = {
+        f"inputs{number}": archive({f"in{n}": value for n, value in enumerate(inputs)})
+        for number, inputs in enumerate(samples)
+    }
     with tempfile.TemporaryDirectory(prefix="rxe-import-") as folder:
         dtypes = [[np.asarray(value).dtype.name for value in inputs] for inputs in samples]
         told, _ = _asked("run", path, importer, folder, {"samples": dtypes}, parts)
@@ -150,18 +153,6 @@ def computed(path: str, importer: Importer, samples: Sequence[Sequence[Value]]) 
         ]
 
 
-def _archive(inputs: Sequence[Value]) -> bytes:
-    """The inputs of a sample as an .npz."""
-    held = io.BytesIO()
-    np.savez(held, **{f"in{n}": _plain(value) for n, value in enumerate(inputs)})
-    return held.getvalue()
-
-
-def _plain(value: Value) -> Any:
-    array = np.asarray(value)
-    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.itemsize}")
-
-
 def _values(path: str) -> dict[str, Value]:
     with SafetensorsFile(path) as file:
         return {name: file.read(name) for name in file.names}
@@ -173,15 +164,15 @@ def _values(path: str) -> dict[str, Value]:
 def _asked(
     question: str, path: str, importer: Importer, folder: str, values: Mapping[str, object], parts: Mapping[str, bytes]
 ) -> tuple[Any, dict[str, bytes]]:  # fmt: skip
-    """The answer of a child. Raises Failure."""
+    """The answer of a child. Raises Failure, which is Cancelled once `live_settings.cancel` ended the child."""
     given = {"path": os.path.abspath(path), "format": model_at(path), "folder": folder, **values}
-    child = importer.child()
-    try:
-        return child.ask(question, given, parts, importer.seconds, f"importing {visible(path, 200)}")
-    except Unanswered as problem:
-        raise _explained(problem, path, importer) from None
-    finally:
-        child.close()
+    with live_settings.ended_by_cancel(importer.child()) as child:
+        try:
+            return child.ask(question, given, parts, importer.seconds, f"importing {visible(path, 200)}")
+        except Unanswered as problem:
+            if problem.kind == "cancelled":
+                raise Cancelled from None
+            raise _explained(problem, path, importer) from None
 
 
 _CODES = {

@@ -1,35 +1,40 @@
-"""Live passes in this process: which Python applies them, whether they may run now, and their end."""
+"""Live passes in this process: which Python applies them, whether they may run now, and their end; and that of other children."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relax_explorer.core.passes.bridge import Bridge
     from relax_explorer.core.program.module import IRModule
+    from relax_explorer.viz.answering_child import AnsweringChild
     from relax_explorer.viz.live_passes import LivePasses
 
+TARGET = "llvm"
 _TOKEN = re.compile(r"[\w./\\~-]+:[\w.]+")
 _LIVE: list[Live] = []  # of this process, at most one
 _STARTED: list[LivePasses] = []
+_ASKED: list[AnsweringChild] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The interpreter of `--python` (empty: the one that runs us), and the seconds that a pass may take."""
+    """The interpreter of `--python` (empty: the one that runs us), the seconds that a pass may take, and the target of TVM."""
 
     python: str = ""
     seconds: float = 120.0
+    target: str = TARGET
 
     def started(self) -> LivePasses:
         """What asks the interpreter. It starts with the first question."""
         if not _STARTED:
             from relax_explorer.viz.live_passes import LivePasses
 
-            _STARTED.append(LivePasses(self.python, self.seconds))
+            _STARTED.append(LivePasses(self.python, self.seconds, self.target))
         return _STARTED[0]
 
 
@@ -60,10 +65,28 @@ def python() -> str:
     return _LIVE[0].python if _LIVE else ""
 
 
+def target() -> str:
+    """The target of TVM that `--target` names."""
+    return _LIVE[0].target if _LIVE else TARGET
+
+
 def cancel() -> None:
-    """End the pass that runs, if one does."""
+    """End the pass that runs, if one does, and the children that work on a question."""
     for started in _STARTED:
         started.cancel()
+    for child in list(_ASKED):
+        child.cancel()
+
+
+@contextmanager
+def ended_by_cancel(child: AnsweringChild) -> Iterator[AnsweringChild]:
+    """A child that `cancel` ends while it is asked, and that ends afterwards."""
+    _ASKED.append(child)
+    try:
+        yield child
+    finally:
+        _ASKED.remove(child)
+        child.close()
 
 
 def _guarded(live: Live, may_run: Callable[[str], bool]) -> Bridge:

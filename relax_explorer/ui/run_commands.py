@@ -93,7 +93,10 @@ PYTHON = Argument(
     metavar="PYTHON",
 )
 PASS_SECONDS = Argument("--pass-seconds", "time limit of such a pass (0: none)", "float", 120.0, metavar="N")
-PIPELINE = (PASSES, PYTHON, PASS_SECONDS)
+TARGET = Argument(
+    "--target", "the target of TVM for such passes: a kind, a tag, or JSON", "text", "llvm", metavar="TARGET"
+)
+PIPELINE = (PASSES, PYTHON, PASS_SECONDS, TARGET)
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", "stage", metavar="N|NAME")
 RUN_STAGE = Argument(
     "--stage",
@@ -107,6 +110,24 @@ CONST = Argument(
     metavar="SOURCE",
 )
 FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
+RANKS = (
+    Argument(
+        "--ranks",
+        "run the program on this many ranks side by side, which meet at collectives, and show their values beside each other; "
+        "{rank} in a source of --input is the number of the rank",
+        "int",
+        metavar="N",
+    ),
+    source(
+        "--unsharded",
+        "the program that is not divided: --input gives its values, ranks get parts of them; the first binding that parts from it is told",
+        "FILE",
+    ),
+)
+ANONYMOUS = flag(
+    "--anonymous",
+    "replace the names of the program: functions, kernels, variables, lengths, texts of attributes; operators stay",
+)
 DIALECT = choice(
     "--dialect",
     "dialect to print: tvm-0.27, tvm-0.19, or rxe (with match_shape, which TVM does not read)",
@@ -265,18 +286,7 @@ RUN = Command(
         ),
         flag("--no-fused", "run each binding by itself, instead of neighbouring ones together"),
         flag("--time-bindings", "print time, bytes and engine of each binding, the slowest first"),
-        Argument(
-            "--ranks",
-            "run the program on this many ranks side by side, which meet at collectives, and print their values beside each other; "
-            "{rank} in a source of --input is the number of the rank",
-            "int",
-            metavar="N",
-        ),
-        source(
-            "--unsharded",
-            "the program that is not divided: --input gives its values, ranks get parts of them; the first binding that parts from it is told",
-            "FILE",
-        ),
+        *RANKS,
         CALLS,
         PROFILE,
         Argument(
@@ -415,6 +425,7 @@ REDUCE = Command(
         Argument("--seconds", "take the smallest program found after this time", "float", metavar="N"),
         *SAMPLING,
         *SIDE_BY_SIDE,
+        ANONYMOUS,
         PROFILE,
         JSON,
     ),
@@ -443,12 +454,13 @@ EXPORT = Command(
         SHAPE,
         MAX_INPUT,
         target("write to this file instead of standard output", "FILE"),
+        ANONYMOUS,
         PROFILE,
         JSON,
     ),
     (
         "relax-explorer export model.reduced.py -p FuseOps -o reproducer.py",
-        "relax-explorer export model.py --to issue --shape n=2",
+        "relax-explorer export model.py --to issue --shape n=2 --anonymous",
     ),
 )
 
@@ -521,73 +533,5 @@ IMPORT = Command(
         "relax-explorer import model.onnx",
         "relax-explorer import model.onnx --shape batch=1 -o model.py",
         "relax-explorer import model.pt2 --python ~/venvs/torch",
-    ),
-)
-
-# -- shape commands --------------------------------------------------------------------------------------------------
-# Commands about lengths and types: checks of shapes, shape contracts, type relations.
-
-SHAPES = Command(
-    "shapes",
-    "List the checks of shapes that a program leaves to the run, why, and what would remove them. Exits with 1 if one always fails.",
-    Handler("shaping", "shapes"),
-    (
-        PROGRAM,
-        FUNCTION,
-        *PIPELINE,
-        STAGE,
-        flag("--proved", "also show the checks that are proved, with the facts that prove them"),
-        Argument(
-            "--given",
-            "conditions to take for granted: n == 7, or layer.n == 7 of another function",
-            metavar="CONDITIONS",
-        ),
-        Argument(
-            "--why",
-            "where the lengths of a value come from: main.y, main.y.0, main.result, or main.inner.y of a nested function",
-            metavar="VALUE",
-        ),
-        Argument(
-            "--what-if",
-            "what every length becomes under conditions: n = 7, or layer.n = 7",
-            metavar="CONDITIONS",
-        ),
-        flag("--run", "run the function, and show how often each check was made and how long it took"),
-        RUN_INPUT,
-        SHAPE,
-        MAX_INPUT,
-        PACKED,
-        CALLS,
-        flag("--desugared", "print a program with shape contracts (*.shapes) as wrappers with assertions"),
-        flag("--relax", "print such a program as a Relax module"),
-        flag("--matches", "print its contracts as match_shape statements"),
-        flag("--split", "print its shape functions apart from the data"),
-        Argument("--copy", "print a copy of a function for sizes: ff: n=8, m=4", metavar="SIZES"),
-        flag("--keep-branches", "look into the functions that such a program calls, branch by branch"),
-        flag("--trace", "list the steps of its analysis: contracts, decisions, types of values"),
-        AT,
-        JSON,
-    ),
-    (
-        "relax-explorer shapes model.py",
-        "relax-explorer shapes model.py --proved --given 'n == 1'",
-        "relax-explorer shapes dumps --stage LegalizeOps --run --shape n=64",
-    ),
-)
-
-RELATIONS = Command(
-    "relations",
-    "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
-    Handler("other_notations", "relations"),
-    (
-        source("input", "a file in that notation, or - for standard input", "FILE"),
-        PACKED,
-        flag("--trace", "show each run of a relation, and what it assigned"),
-        AT,
-        JSON,
-    ),
-    (
-        "relax-explorer relations samples/relations/layer.relay --trace",
-        "relax-explorer relations samples/relations/layer.relay --at 3",
     ),
 )

@@ -24,6 +24,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.passes.bridge import Bridge, use_bridge
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import archive
 from relax_explorer.core.source import with_line_feeds
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.tensor_text import Beside, beside
@@ -31,6 +32,7 @@ from relax_explorer.viz.answering_child import AnsweringChild, Unanswered
 from relax_explorer.viz.visible import visible
 
 SECONDS = 120.0
+TARGET = "llvm"
 _REFERENCE = re.compile(r"rxe:([0-9a-f]{40}):([A-Za-z0-9+/=]+)")
 
 
@@ -42,11 +44,11 @@ class _Kept(NamedTuple):
 
 
 class LivePasses(Bridge):
-    """Asks a child, which starts with the first question. `seconds` is the time limit of each pass; 0 for none."""
+    """Asks a child, which starts with the first question. `seconds` is the time limit of each pass (0 for none), `target` that of TVM."""
 
-    def __init__(self, python: str = "", seconds: float = SECONDS) -> None:
+    def __init__(self, python: str = "", seconds: float = SECONDS, target: str = TARGET) -> None:
         self.child = AnsweringChild("tvm_passes", python)
-        self.seconds = seconds
+        self.seconds, self.target = seconds, target
         self.times: list[float] = []  # of the last pass, in the child: reading, the pass, printing
         self._kept: PerNode[_Kept] = PerNode()
         self._arrays = Beside()  # of the texts that came last
@@ -60,7 +62,7 @@ class LivePasses(Bridge):
             with _explained(f"tvm:{pipeline}"):
                 found, _ = self.child.ask(
                     "stages",
-                    {"name": pipeline, "options": dict(options)},
+                    {"name": pipeline, "options": dict(options), "target": self.target},
                     {},
                     self.seconds,
                     f"tvm:{pipeline}",
@@ -110,9 +112,9 @@ class LivePasses(Bridge):
             for key, value in options.items()
             if not isinstance(value, dict) or not _are_arrays(value)
         }
-        files = {f"option:{key}": _archive(options[key]) for key in options.keys() - plain.keys()}
+        files = {f"option:{key}": archive(options[key]) for key in options.keys() - plain.keys()}
         known = self._kept.get(id(module))
-        values = {"name": name, "options": plain, "known": list(self._arrays)}
+        values = {"name": name, "options": plain, "known": list(self._arrays), "target": self.target}
         if known is not None and known.start == self.child.starts:
             try:
                 return self.child.ask("apply", {**values, "key": known.key}, files, self.seconds, name)
@@ -131,7 +133,7 @@ class LivePasses(Bridge):
         with beside(arrays):
             text = module.script()
         self._arrays = arrays
-        data = _archive({key: _bytes(array) for key, array in arrays.items()}) if arrays else b""
+        data = archive({key: _bytes(array) for key, array in arrays.items()}) if arrays else b""
         return text.encode("utf-8", "surrogatepass"), data
 
     def _read(self, name: str, parts: Mapping[str, bytes]) -> IRModule:
@@ -161,27 +163,20 @@ class LivePasses(Bridge):
         self.child.close()
 
 
-def use_python(python: str = "", seconds: float = SECONDS) -> None:
+def use_python(python: str = "", seconds: float = SECONDS, target: str = TARGET) -> None:
     """Let pipelines name passes of TVM (`tvm:FuseOps`) and of your own (`my_module:my_pass`) in this process.
 
     `python` runs them in a child: an interpreter, or the folder of its environment; the one that runs this process if it is left out.
+    `target` is that of TVM under which they run: its kind, its tag, or JSON.
 
     >>> rxe.use_python("/opt/tvm/bin/python")  # the one that has TVM
     """
     expect(python, str, "an interpreter is named by its path")
-    use_bridge(lambda: LivePasses(python, seconds))
+    use_bridge(lambda: LivePasses(python, seconds, target))
 
 
 def _are_arrays(value: Mapping[str, Any]) -> bool:
     return any(isinstance(item, np.ndarray) for item in value.values())
-
-
-def _archive(arrays: Mapping[str, Array]) -> bytes:
-    """An archive of numpy."""
-    held = io.BytesIO()
-    named: dict[str, Any] = dict(arrays)
-    np.savez(held, **named)
-    return held.getvalue()
 
 
 def _bytes(array: Array) -> Array:
@@ -192,8 +187,8 @@ def _bytes(array: Array) -> Array:
 def _unpacked(data: bytes | None) -> dict[str, Array]:
     if not data:
         return {}
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    with np.load(io.BytesIO(data), allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}
 
 
 # -- what went wrong -------------------------------------------------------------------------------------------------
@@ -221,6 +216,10 @@ def _diagnostic(name: str, problem: Unanswered) -> Diagnostic:
         return Diagnostic(
             BAD_OPTION, problem.error, help=f"it takes {takes}" if takes else "it takes none", origin=name
         )
+    if problem.kind == "bad-target":
+        return Diagnostic(
+            BAD_OPTION, problem.error, help='give --target a kind such as llvm or cuda, a tag, or JSON: {"kind": "cuda"}', origin=name
+        )  # fmt: skip
     if problem.kind in ("not-a-module", "not-a-pass"):
         text = (
             f"{name} returned {lines[0]}, not a tvm.IRModule" if problem.kind == "not-a-module" else lines[0]

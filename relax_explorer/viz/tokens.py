@@ -230,6 +230,11 @@ MARKS: Mapping[str, Marks] = {
         ("b", "a value that only B has"),
         ("?", "a value that was not kept"),
     ),
+    "ranks": (
+        ("=", "the ranks make the value of the undivided program, or have the same value"),
+        ("≠", "they do not"),
+        ("?", "a value that the undivided program does not have"),
+    ),
     "checks": (
         ("✓", "proved"),
         ("·", "left to the run"),

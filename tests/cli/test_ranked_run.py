@@ -138,3 +138,57 @@ def test_a_program_without_collectives(folder: Path) -> None:
     result = run("run", str(folder / "alone.py"), "--ranks", "3")
     assert result.exit_code == 0
     assert "3 ranks met 0 times" in result.stdout
+
+
+CALLS = """a = main({x}, "{w}", "ones")
+b = main(a, "{w}", "ones")
+"""
+X = "[[1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 0, 1, 0, 1, 0, 1]]"
+
+
+def test_calls_of_a_file_on_ranks(folder: Path) -> None:
+    (folder / "calls.txt").write_text(CALLS.format(x=X, w="randn:1"))
+    words = "run", str(folder / "two.py"), "--ranks", "2", "--calls", str(folder / "calls.txt")
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    names = [line.split()[0] for line in result.stdout.splitlines()[:-1]]
+    assert names == ["1.h", "1.a", "1.y", "1.z", "a", "2.h", "2.a", "2.y", "2.z", "b", "out0", "out1"]
+    assert "2 ranks met 2 times" in result.stdout
+    assert "2 calls: main" in result.stderr
+
+
+def test_calls_of_the_undivided_program(folder: Path) -> None:
+    np.save(folder / "w.npy", np.random.default_rng(0).standard_normal((8, 16)).astype("float32"))
+    (folder / "calls.txt").write_text(CALLS.format(x=X, w="w.npy"))
+    told = (
+        "--ranks",
+        "2",
+        "--calls",
+        str(folder / "calls.txt"),
+        "--unsharded",
+        str(folder / "whole.py"),
+        "--format",
+        "json",
+    )
+    right = json.loads(run("run", str(folder / "two.py"), *told).stdout)
+    relations = ["axis", "axis", "sums", "equal"]
+    assert [row["relation"] for row in right["bindings"]] == [
+        *relations,
+        "equal",
+        *relations,
+        "equal",
+        "equal",
+        "equal",
+    ]
+    assert right["apart"] is None
+    result = run("run", str(folder / "wrong.py"), *told)
+    assert (result.exit_code, json.loads(result.stdout)["apart"]) == (1, "1.z")
+
+
+def test_each_rank_makes_calls_with_inputs_of_its_own(folder: Path) -> None:
+    for rank in range(2):
+        np.save(folder / f"w{rank}.npy", np.full((8, 8), rank + 1, "float32"))
+    (folder / "calls.txt").write_text(CALLS.format(x=X, w="w{rank}.npy"))
+    words = "run", str(folder / "two.py"), "--ranks", "2", "--calls", str(folder / "calls.txt")
+    lines = run(*words).stdout.splitlines()
+    assert [line[14:22].strip() for line in lines[:5]] == ["differ", "differ", "differ", "equal", "equal"]

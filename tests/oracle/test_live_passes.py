@@ -69,6 +69,9 @@ def sleeps(mod):
 def forgets(mod):
     pass
 
+def told(mod):
+    return mod.with_attr("told", tvm.target.Target.current().kind.name + tvm.target.Target.current().attrs.get("mcpu", ""))
+
 def writes(mod):
     return "a text"
 
@@ -641,3 +644,31 @@ def test_a_live_pass_costs_little_more_than_itself(used: LivePasses) -> None:
 
 def module_text(used: LivePasses, module: rxe.IRModule) -> str:
     return used.apply("tvm:LegalizeOps", {}, module).source.text  # type: ignore[union-attr]  # it was read
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [("llvm", "llvm"), ("c", "c"), ('{"kind": "llvm", "mcpu": "skylake"}', "llvmskylake")],
+)
+def test_passes_run_under_the_target_of_the_user(
+    used: LivePasses, monkeypatch: pytest.MonkeyPatch, target: str, told: str
+) -> None:
+    monkeypatch.setattr(used, "target", target)
+    module = used.apply("mine:told", {}, rxe.normalize(rxe.parse(SMALL)))
+    assert module.attrs["told"] == told
+
+
+@pytest.mark.parametrize("target", ["nobody", "", "{", '{"kind": 3}', "llvm -mcpu"])
+def test_a_target_that_is_none(used: LivePasses, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.setattr(used, "target", target)
+    with pytest.raises(Failure, match="is no target of TVM") as caught:
+        used.apply("tvm:LegalizeOps", {}, rxe.normalize(rxe.parse(SMALL)))
+    assert "--target" in caught.value.diagnostics[0].help
+
+
+def test_an_exported_file_has_the_target(used: LivePasses, folder: Path) -> None:
+    (folder / "small.py").write_text(SMALL)
+    chosen = '{"kind": "llvm", "mcpu": "generic"}'
+    words = ["export", "small.py", "-p", "LegalizeOps", "--target", chosen, "--shape", "n=2"]
+    done = CliRunner().invoke(group, words)
+    assert "tvm.target.Target({'kind': 'llvm', 'mcpu': 'generic'})" in done.stdout

@@ -13,13 +13,13 @@ import relax_explorer as rxe
 from relax_explorer.core.exec import packed
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.session.rank_inputs import divided
 from relax_explorer.core.session.ranked import (
     APART,
     EQUAL,
     PARTS,
     SUMS,
     RankRun,
-    divided,
     relation,
     rows,
     run_ranks,
@@ -343,7 +343,7 @@ def test_a_divided_layer(count: int) -> None:
     }
     main = program["main"]
     assert isinstance(main, Function)
-    arguments = divided(main, given, count)
+    arguments = divided(main.params, given, count)
     assert [[value.shape for value in own] for own in arguments] == [
         [(3, 8), (8, 16 // count), (16 // count, 8), (8,)]
     ] * count
@@ -378,7 +378,7 @@ def test_values_that_are_no_whole_of_parts(name: str, shape: tuple[int, ...], te
         del given["w"]
     given[name] = np.ones(shape, F)
     with pytest.raises(rxe.Failure) as caught:
-        divided(main, given, 2)
+        divided(main.params, given, 2)
     assert text in caught.value.diagnostics[0].message
 
 
@@ -390,7 +390,7 @@ def test_fields_of_tuples_are_divided() -> None:
     main = program["main"]
     assert isinstance(main, Function)
     w, k = np.arange(24, dtype=F).reshape(4, 6), np.arange(6, dtype=F)
-    arguments = divided(main, {"x": np.ones((2, 4), F), "p": (w, k)}, 2)
+    arguments = divided(main.params, {"x": np.ones((2, 4), F), "p": (w, k)}, 2)
     assert [own[1][0].tolist() for own in arguments] == [part.tolist() for part in np.split(w, 2, 1)]
     assert [own[1][1].tolist() for own in arguments] == [[0, 1, 2], [3, 4, 5]]
     made = [item.result for item in run_ranks(program, "main", arguments)]

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
 import pickle
 import random
 import struct
@@ -179,6 +180,48 @@ def test_a_frame_with_a_wrong_checksum_ends_what_is_read(tmp_path: Path) -> None
     assert [str(stage) for stage in build.stages] == ["0 input", "1 First"]
     assert build.remarks[0] == "recording ended early, while Second ran: it has 2 passes"
     assert "torn or damaged" in build.remarks[1]
+
+
+@pytest.mark.parametrize("cut", [0, 5, 40])
+def test_behind_a_write_that_failed_frames_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    """A full disk, or a signal in the middle of a frame: what was written of it goes."""
+    path = tmp_path / "run.rxs.journal"
+    journal = recorder.Journal(str(path), {"schema": recorder.SCHEMA, "pid": 1})
+    journal.add(recorder.BEGIN, b'{"pass": "A"}')
+    write, rest = os.write, [cut]
+
+    def torn(file: int, data: memoryview) -> int:
+        if not rest[0]:
+            raise OSError(28, "No space left on device")
+        done = write(file, data[: rest[0]])
+        rest[0] = 0
+        return done
+
+    monkeypatch.setattr(os, "write", torn)
+    with pytest.raises(OSError, match="No space"):
+        journal.add(recorder.BEGIN, b'{"pass": "B", "more": "' + 100 * b"x" + b'"}')
+    monkeypatch.setattr(os, "write", write)
+    journal.add(recorder.END, b'{"failure": "the disk is full"}')
+    journal.close()
+    opened = open_container(str(path))
+    assert opened.torn == 0
+    assert (opened.told[0].process["ended"], opened.told[0].process["failure"]) == (True, "the disk is full")
+
+
+def test_an_array_that_was_not_written_is_not_named_by_a_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorder.Recorder(str(tmp_path / "run.rxs"), recorder.Options(), True)
+    monkeypatch.setattr(made, "_add", lambda kind, line: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        made._array(np.ones(3))
+    frames: list[bytes] = []
+    monkeypatch.setattr(made, "_add", lambda kind, line: frames.append(kind))
+    made._array(np.ones(3))
+    made._array(np.ones(3))
+    assert frames == [recorder.ARRAY]  # once, at the first time that it succeeds
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -23,6 +24,7 @@ from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.session import smaller
+from relax_explorer.core.session.recorded_inputs import fitting, values_of_run, with_own_names
 from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.smaller import Case
 from relax_explorer.core.session.smallest import Fault, Reduction, reduce
@@ -267,7 +269,7 @@ def test_parameters_in_place_of_constants() -> None:
     lines_of = "a = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], 'float32')); b = R.add(a, R.const(2.0, 'float32'))"
     module = rxe.normalize(rxe.parse(function("x: R.Tensor((4,), 'float32')", lines_of)))
     (tried,) = made(smaller.without_constants, Case(module, "main"))
-    assert "c0: R.Tensor((4,)" in tried
+    assert "a_c1: R.Tensor((4,)" in tried
     assert "R.const(2.0" in tried
 
 
@@ -392,17 +394,164 @@ def test_a_flag_is_true_or_false() -> None:
         assert rxe.run(module, "main", [given]) == value
 
 
-def test_given_values_and_those_of_new_parameters(folder: Path) -> None:
-    """The fault shows with the values of a file alone: no random number is beyond 80."""
-    lines = "a = R.matmul(x, w); b = R.tanh(w); c = R.matmul(b, b); d = R.exp(a); e = R.subtract(d, d); f = R.matmul(e, c)"
-    (folder / "big.py").write_text(
-        function("x: R.Tensor(('n', 6), 'float32'), w: R.Tensor((6, 6), 'float32')", lines)
-    )
+def words_of(text: str, start: str) -> list[str]:
+    """The command of a line that `reduce` prints, without the name of the program."""
+    line = next(line for line in text.split("\n") if line.startswith(start))
+    return shlex.split(line.removeprefix(start))[1:]
+
+
+BIG = function(
+    "x: R.Tensor(('n', 6), 'float32'), w: R.Tensor((6, 6), 'float32')",
+    "a = R.matmul(x, w); b = R.tanh(w); c = R.matmul(b, b); d = R.exp(a); e = R.subtract(d, d); f = R.matmul(e, c)",
+)
+
+
+@pytest.fixture
+def big(folder: Path) -> Path:
+    """A program whose fault shows with the values of a file alone: no random number is beyond 80."""
+    (folder / "big.py").write_text(BIG)
     np.savez(folder / "io.npz", x=np.full((2, 6), 100, "float32"), w=np.eye(6, dtype="float32"))
+    return folder
+
+
+def test_values_of_the_run_take_the_place_of_bindings(big: Path) -> None:
     words = ["reduce", "big.py", "--test", "no-nan", "--input", "io.npz", "-o", "x.py"]
     status, text, _ = run(*words)
     assert status == 0, text
-    written = (folder / "x.py").read_text()
-    assert "R.exp" in written
-    assert "R.tanh" not in written  # what it gives is a parameter, for which the file has no value
+    assert "needed: subtract" in text
+    with np.load(big / "x.values.npz") as values:
+        assert {name: values[name].tolist() for name in values.files} == {"d": [[np.inf]]}
+    shown = words_of(text, "show it: ")
+    assert run(*shown)[0] == 1
+    assert run(*shown[:2], "--stop-on", "nan")[0] == 0  # without the values it does not show
     assert run("reduce", "big.py", "--test", "no-nan", "-o", "y.py")[0] == 3
+    assert "np.array([inf" in run(*words_of(text, "for TVM: ")[:-2])[1].replace("b64", "np.array([inf")
+
+
+def test_files_with_values_of_others_stay(big: Path) -> None:
+    (big / "x.values.npz").write_text("mine")
+    words = ["reduce", "big.py", "--test", "no-nan", "--input", "io.npz", "-o", "x.py"]
+    for _ in range(2):
+        assert "x.values-2.npz" in run(*words)[1]
+    assert (big / "x.values.npz").read_text() == "mine"
+    assert sorted(path.name for path in big.glob("x.*")) == ["x.py", "x.values-2.npz", "x.values.npz"]
+    status, text, _ = run(*words[:-1], "-")
+    assert (status, "which only a file can have beside it" in text) == (0, True)
+
+
+def test_values_of_branches_constants_and_variables_of_one_name(big: Path) -> None:
+    """The value of `a` in the branch that runs, not that of the other `a`; axes that are cut have its first elements."""
+    text = """@R.function
+def main(x: R.Tensor((8, 6), 'float32'), flag: R.Tensor((), 'bool')):
+    if flag:
+        a = R.multiply(x, R.const(1000.0, 'float32'))
+        z = R.exp(a)
+    else:
+        a = R.tanh(x)
+        z = R.negative(a)
+    s = R.add(z, R.const([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 'float32'))
+    t = R.subtract(s, z)
+    return t
+"""
+    (big / "branch.py").write_text(text)
+    status, said, _ = run(
+        "reduce", "branch.py", "--test", "no-nan", "--input", "flag=1", "--input", "x=ones", "-o", "x.py"
+    )
+    assert status == 0, said
+    assert "needed: subtract" in said
+    with np.load(big / "x.values.npz") as values:
+        assert {name: values[name].tolist() for name in values.files} == {
+            "z": [[np.inf]]
+        }  # that of the branch that runs
+    assert run(*words_of(said, "show it: "))[0] == 1
+
+
+def test_names_that_are_replaced(big: Path) -> None:
+    words = ["reduce", "big.py", "--test", "no-nan", "--input", "io.npz", "-o", "x.py", "--anonymous"]
+    status, text, _ = run(*words)
+    assert status == 0, text
+    written = (big / "x.py").read_text()
+    assert "big.py" not in written
+    assert "v0: R.Tensor((n0, 1)" in written
+    assert run(*words_of(text, "show it: "))[0] == 1
+
+
+WEIGHTS = """@R.function
+def main(x: R.Tensor((2, 4), "float32"), w: R.Tensor((4, 4), "float32"), b: R.Tensor((4,), "float32")):
+    R.func_attr({"num_input": 1, "rx.weights": "model.npz"})
+    a = R.matmul(x, w)
+    t = R.tanh(b)
+    c = R.exp(a)
+    d = R.subtract(c, c)
+    e = R.add(d, t)
+    return e
+"""
+
+
+def test_weights_of_an_imported_model_count(folder: Path) -> None:
+    """The fault shows with the weights in the file that the program names; they keep their places while parameters go."""
+    (folder / "model.py").write_text(WEIGHTS)
+    w = np.full((4, 4), 1000, "float32")
+    np.savez(folder / "model.npz", w=w, b=np.ones(4, "float32"))
+    words = ["reduce", "model.py", "--test", "no-nan", "--input", "x=ones", "-o", "x.py"]
+    status, text, _ = run(*words)
+    assert status == 0, text
+    assert "needed: subtract" in text
+    assert run(*words_of(text, "show it: "))[0] == 1
+    np.savez(folder / "model.npz", w=w / 1e6, b=np.ones(4, "float32"))
+    assert run(*words)[0] == 3  # other weights, no fault
+
+
+def test_weights_that_stay_parameters_have_their_values(folder: Path) -> None:
+    (folder / "model.py").write_text(
+        WEIGHTS.replace("R.exp(a)", "R.log(w)").replace("R.subtract(c, c)", "R.matmul(a, c)")
+    )
+    np.savez(folder / "model.npz", w=np.full((4, 4), -1, "float32"), b=np.ones(4, "float32"))
+    status, text, _ = run("reduce", "model.py", "--test", "no-nan", "-o", "x.py")
+    assert (status, "needed: log" in text) == (0, True), text
+
+
+def test_variables_of_one_name_have_values_of_their_own(folder: Path) -> None:
+    lines = "a = R.multiply(x, R.const(0.0, 'float32')); h = R.add(a, R.const(1000.0, 'float32')); a = R.exp(h); n = R.subtract(a, a)"
+    (folder / "twice.py").write_text(function("x: R.Tensor((4,), 'float32')", lines))
+    status, text, _ = run("reduce", "twice.py", "--test", "no-nan", "-o", "x.py")
+    assert (status, "function; needed: subtract\n" in text) == (0, True), text
+    assert run(*words_of(text, "show it: "))[0] == 1
+
+
+def test_memory_that_a_kernel_fills_has_what_was_written(folder: Path) -> None:
+    lines = "h = R.add(x, R.const(1000.0, 'float32')); a = R.exp(h); n = R.subtract(a, a)"
+    module = rxe.normalize(rxe.parse(function("x: R.Tensor((4,), 'float32')", lines)))
+    lowered = rxe.run_pipeline(module, "LegalizeOps,RemovePurityChecking,CallTIRRewrite", verify=False)
+    (folder / "lowered.py").write_text(lowered.script())
+    status, text, _ = run("reduce", "lowered.py", "--test", "no-nan", "-o", "x.py")
+    assert (status, "1 kernel" in text) == (0, True), text
+    with np.load(folder / "x.values.npz") as values:
+        assert any(np.isposinf(values[name]).all() for name in values.files)
+
+
+def test_values_that_are_too_short_are_made_up() -> None:
+    case = case_of(function("x: R.Tensor(('n', 6), 'float32'), y: R.Tensor((4,), 'float32')", "a = R.exp(x)"))
+    values = {"x": np.arange(12, dtype="float32").reshape(2, 6), "y": np.ones(3, "float32"), "z": np.ones(1)}
+    assert {name: value.shape for name, value in fitting(case, values).items()} == {"x": (2, 6)}
+    shorter = Case(case.module, "main", (), (("n", 1),))
+    assert fitting(shorter, values)["x"].tolist() == [[0, 1, 2, 3, 4, 5]]
+    longer = Case(case.module, "main", (), (("n", 3),))
+    assert fitting(longer, values) == {}
+
+
+def test_constants_have_values_under_the_names_of_their_parameters() -> None:
+    lines = "a = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], 'float32'))"
+    case = with_own_names(case_of(function("x: R.Tensor((4,), 'float32')", lines)))
+    values = values_of_run(case, Sample())
+    assert values["a_c1"].tolist() == [1, 2, 3, 4]
+    assert set(values) == {"x", "a", "a_c1"}
+
+
+def test_a_fault_that_depends_on_a_name_is_told(folder: Path) -> None:
+    (folder / "named.py").write_text(function("secret: R.Tensor((4,), 'float32')", "a = R.exp(secret)"))
+    test = ["--", "sh", "-c", '! grep -q secret "$0"', "{}"]
+    assert run("reduce", "named.py", "-o", "x.py", *test)[0] == 0
+    status, _, errors = run("reduce", "named.py", "-o", "y.py", "--anonymous", *test)
+    assert (status, "does not show the fault under other names" in errors) == (2, True), errors
+    assert not (folder / "y.py").exists()

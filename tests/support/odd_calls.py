@@ -652,6 +652,14 @@ CALLS = tuple(
 2 export {missing}
 2 export {kernel_only}
 0 export {sized} --format json
+0 export {names} --anonymous
+2 tui {plain} --ranks 0
+0 opt {plain} -p LegalizeOps --target nonsense
+2 run {plain} --ranks 2 --calls {missing}
+1 run {plain} --ranks 2 --calls {commands_txt}
+2 play {keys_txt} {plain} --ranks 65
+0 export {latin} --to issue --anonymous
+2 export {broken} --anonymous
 0 doctor
 0 doctor --format json
 1 doctor --python {missing}
@@ -683,6 +691,8 @@ CALLS = tuple(
 2 reduce {missing} -p default
 2 reduce {kernel_only} -p default
 2 reduce {plain} -p default -- {missing}
+3 reduce {plain} -p LegalizeOps --anonymous
+3 reduce {latin} --test no-nan --anonymous
 0 reduce {plain} -p LegalizeOps -o - -- false
 3 reduce {plain} -p LegalizeOps -- true
 3 reduce {sized} --test no-nan --seconds 0 --format json

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import CallView, bar, call_line
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.viz.visible import columns
 from tests.session.test_call_runs import CACHE, STEPS, WRONG
 from tests.ui.test_explorer import screen_text, wait

@@ -11,7 +11,7 @@ import pytest
 
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES

@@ -12,7 +12,8 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
 from relax_explorer.ui.tui.screens.popup import Popup
-from relax_explorer.ui.tui.typed import TYPED, command_line
+from relax_explorer.ui.tui.twins import command_line
+from relax_explorer.ui.tui.typed import TYPED
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_explaining import page
 from tests.ui.test_explorer import screen_text, wait

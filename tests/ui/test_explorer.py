@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.app import Explorer, screen_class
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.screens.by_name import screen_class
 from relax_explorer.ui.tui.screens.popup import Popup
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import DATA, SAMPLES
@@ -152,7 +153,7 @@ def test_importing_costs_nothing_and_the_first_frame_needs_no_numba() -> None:
     code = (
         "import sys, relax_explorer; assert 'numpy' not in sys.modules; import relax_explorer.ui.cli.main; "
         "import relax_explorer.ui.cli.exploring, relax_explorer.core.syntax.load; "
-        "from relax_explorer.ui.tui.app import screen_class; screen_class('reading'); "
+        "from relax_explorer.ui.tui.screens.by_name import screen_class; screen_class('reading'); "
         "late = {'numba', 'tvm', 'graphviz', 'pygraphviz', 'numpy', *['relax_explorer.' + name for name in "
         "('core.exec', 'core.ops', 'core.check', 'core.passes', 'core.syntax.parser', 'viz.graph')]}; "
         "print(sorted((late | {'textual'}) & set(sys.modules)))"

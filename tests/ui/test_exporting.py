@@ -131,7 +131,7 @@ async def test_tab_completes_formats_and_files() -> None:
     state = Explorer(None).state
     assert completions(state, False, "expo") == ["export "]
     assert completions(state, False, "export ") == [
-        *(f"export {style}" for style in ENDINGS),
+        *(f"export {style}" for style in (*ENDINGS, "tvm", "issue")),
         "export a.svg",
         "export folder/",
     ]

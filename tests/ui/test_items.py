@@ -27,7 +27,7 @@ from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.framed import Box, FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.ir_graph import graph
@@ -570,12 +570,16 @@ async def test_each_screen_has_a_command(requirement: str, tmp_path: Path) -> No
         "compare": "sample 1 of 1 (seed 0): equal",
         "checks": "at each call from outside: 1 kind",
     }
-    assert {*wanted, "solver", "home"} == set(keys.SCREENS)  # a program has no solver: UI-14
+    wanted_last = {"ranks": "2 ranks met 0 times"}
+    # a program has no solver: UI-14
+    assert {*wanted, *wanted_last, "solver", "home"} == set(keys.SCREENS)
     app = Explorer(file(tmp_path, BLOCK), PIPELINE)
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "right_square_bracket")
-        for key, (screen, text) in enumerate(wanted.items(), 1):
+        assert not app.rank_control.ask("2")
+        shown = [*enumerate(wanted.items(), 1), *enumerate(wanted_last.items(), 8)]
+        for key, (screen, text) in shown:
             await press(pilot, app, str(key))
             assert app.screen_name == screen
             program, *words = shlex.split(command_line(app))

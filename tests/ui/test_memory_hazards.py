@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from tests.check.test_memory_hazards import HALF, PLAN, program
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press, typed

@@ -21,7 +21,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.pass_trials import NoVerdicts, Question, Trier, answer, step_completions
 from relax_explorer.ui.tui.screens.pipeline_editor import PipelineEditor, TextEditor
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text, wait

@@ -11,8 +11,9 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from relax_explorer.core.session.session import Session
-from relax_explorer.ui.tui.app import Explorer, screen_class
+from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.jobs import Job, JobTold
+from relax_explorer.ui.tui.screens.by_name import screen_class
 from tests.support.roundtrip import SAMPLES
 from tests.ui.random_events import clicks, pressed
 from tests.ui.test_explorer import opened, screen_text, wait

@@ -15,7 +15,7 @@ from relax_explorer.core.relations.relay_types import Hole, TupleType
 from relax_explorer.core.relations.solver import Outcome
 from relax_explorer.ui import history
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.solving import TABLES

@@ -12,7 +12,8 @@ from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.core.session.lockstep import LOCKSTEP_COMMANDS
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import KINDS
-from relax_explorer.ui.tui.typed import TYPED, command_line, twin_of_line
+from relax_explorer.ui.tui.twins import command_line
+from relax_explorer.ui.tui.typed import TYPED, twin_of_line
 from relax_explorer.ui.tui.widgets.framed import CommandInput
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_contract_answers import opened, program
@@ -71,6 +72,7 @@ RUNS = {
         "since 0": "R.sin(x)",
         "export json": '"schema"',
         "export mermaid": "flowchart",
+        "export tvm": "def main():",
         "picture": "<svg",
         "explain nn.relu": "relu",
     },

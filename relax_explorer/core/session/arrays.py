@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import stat
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -300,6 +301,22 @@ def read_arrays(
             most -= needed
             arrays[name] = file.read(name)
         return arrays
+
+
+def archive(values: Mapping[str, Value]) -> bytes:
+    """Arrays by name as an .npz. It has the raw bytes of dtypes that numpy does not know."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as file:  # np.savez takes no array that is called `file`
+        for name, value in values.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asarray(storable(value)), allow_pickle=False)
+    return held.getvalue()
+
+
+def storable(value: Value) -> Value:
+    """A value in a form that .npz can store: raw bytes for dtypes unknown to numpy."""
+    own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
+    return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
 
 
 def numpy_file(path: str) -> Weights:

@@ -6,7 +6,7 @@ axis, or the values of the ranks add up to it. What is none of these is where th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -14,17 +14,17 @@ from threading import Thread
 import numpy as np
 
 from relax_explorer.core.check.effects import effects
-from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.ranks import Group, Rank
-from relax_explorer.core.exec.values import Value, fault
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
+from relax_explorer.core.session.rank_inputs import Division
 from relax_explorer.core.session.recording import Arguments
 
 EQUAL, PARTS, SUMS, APART = "equal", "axis", "sums", "apart"
@@ -49,10 +49,11 @@ def run_ranks(
     cache: Path | None = None,
     interrupt: Interrupt | None = None,
     private: bool = False,
+    program: CallProgram | None = None,
 ) -> list[RankRun]:
     """Run a function once for each list of arguments, side by side. What stops one rank stops those that wait for it.
 
-    `module` is in normal form. Raises Cancelled.
+    `module` is in normal form; `program` are the calls of a file that the function makes. Raises Cancelled.
     """
     interrupt = interrupt or Interrupt()
     group, runs = Group(len(arguments), interrupt), [RankRun() for _ in arguments]
@@ -63,7 +64,7 @@ def run_ranks(
             args = Arguments(tuple(args)).copies()
         machine = Machine(module, function, args, cache=cache, interrupt=interrupt, private=private)
         machine.rank = Rank(group, number)
-        given = machine, machine.rank, runs[number], problems
+        given = machine, machine.rank, runs[number], problems, program
         threads.append(Thread(target=_run, args=given, name=f"rank {number}", daemon=True))
     for thread in threads:
         thread.start()
@@ -78,11 +79,13 @@ def run_ranks(
     return runs
 
 
-def _run(machine: Machine, rank: Rank, run: RankRun, problems: list[BaseException]) -> None:
+def _run(
+    machine: Machine, rank: Rank, run: RankRun, problems: list[BaseException], program: CallProgram | None
+) -> None:
     """What a thread does: run a machine, and tell the others at its end."""
     why = "stopped"
     try:
-        _collect(machine, run)
+        _collect(machine, run, program)
         why = "ended"
     except Failure as failure:
         run.failure = failure
@@ -93,53 +96,60 @@ def _run(machine: Machine, rank: Rank, run: RankRun, problems: list[BaseExceptio
         rank.group.leave(rank.number, why)
 
 
-def _collect(machine: Machine, run: RankRun) -> None:
-    """Run a machine to its end, and keep the values of the bindings of its first function."""
+def _collect(machine: Machine, run: RankRun, program: CallProgram | None) -> None:
+    """Run a machine to its end, and keep the values of the bindings of its first function; those of each call, if it makes several."""
+    number = 1
     while not machine.done:
         event = machine.step()
-        var = event.binding.var if event.binding is not None else None
-        if event.kind in ("bind", "return") and event.depth == 1 and var is not None:
-            run.values[var.name] = event.content
+        binding = event.binding
+        if event.kind not in ("bind", "return") or binding is None or binding.var is None:
+            continue
+        if event.depth == 1:
+            run.values[binding.var.name] = event.content
+            number = max(number, program.number(binding) + 1) if program is not None else number
+        elif event.depth == 2 and program is not None:
+            run.values[f"{number}.{binding.var.name}"] = event.content
     run.result, run.output = machine.result, machine.output
 
 
-# -- dividing --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The runs of all ranks, that of the program that is not divided, and the rows of their values."""
+
+    ranks: Sequence[RankRun]
+    whole: RankRun | None
+    rows: Sequence[RankRow]
+
+    @property
+    def apart(self) -> RankRow | None:
+        """The first value that parts from the program that is not divided."""
+        return next((row for row in self.rows if row.is_apart), None)
+
+    @property
+    def failed(self) -> list[tuple[int, Failure]]:
+        """The ranks that stopped, with the reasons."""
+        return [(number, run.failure) for number, run in enumerate(self.ranks) if run.failure is not None]
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """Why the ranks stopped, of the first one that did, and why the program that is not divided did."""
+        found = [item for _, failure in self.failed for item in failure.diagnostics][:1]
+        stopped = None if self.whole is None else self.whole.failure
+        return [*found, *(() if stopped is None else stopped.diagnostics)]
 
 
-def divided(fn: e.Function, whole: Mapping[str, Value], count: int) -> list[list[Value]]:
-    """The arguments of each rank, from the values of parameters of the program that is not divided.
-
-    A parameter whose stated length along one axis is that of the value divided by `count` gets a part. Raises Failure.
-    """
-    ranks: list[list[Value]] = [[] for _ in range(count)]
-    for param in fn.params:
-        if param.name not in whole:
-            text = f"the program that is not divided has no parameter {param.name}; it has {', '.join(whole) or 'none'}"
-            raise fault(codes.WRONG_INPUT, text, param)
-        for own, value in zip(
-            ranks, _shares(param, param.struct_info, whole[param.name], count), strict=True
-        ):
-            own.append(value)
-    return ranks
-
-
-def _shares(param: e.Var, info: object, value: Value, count: int) -> list[Value]:
-    fields = getattr(info, "fields", None)
-    if fields is not None and type(value) is tuple:
-        shares = [_shares(param, one, item, count) for one, item in zip(fields, value, strict=True)]
-        return [tuple(items) for items in zip(*shares, strict=True)]
-    dims = getattr(info, "dims", None)
-    if dims is None or not isinstance(value, np.ndarray):
-        return [value] * count
-    lengths = {axis: int(dim.value) for axis, dim in enumerate(dims) if isinstance(dim, p.IntImm)}
-    if value.ndim == len(dims):
-        axes = [axis for axis, length in lengths.items() if length != value.shape[axis]]
-        if not axes:
-            return [value] * count
-        if len(axes) == 1 and lengths[axes[0]] * count == value.shape[axes[0]]:
-            return [np.ascontiguousarray(part) for part in np.split(value, count, axes[0])]
-    text = f"{param.name} is {info}, which is no part of shape {value.shape} for {count} ranks"
-    raise fault(codes.WRONG_INPUT, text, param)
+def ranked(
+    asked: Division, cache: Path | None = None, interrupt: Interrupt | None = None, private: bool = False
+) -> Ranked:
+    """Run a division, and the program that is not divided. Raises Cancelled."""
+    program, whole = asked.program, asked.whole
+    form = normal_form_of(asked.module)
+    ranks = run_ranks(form, asked.name, asked.arguments, cache, interrupt, private, program)
+    other = None
+    if whole is not None:
+        form = normal_form_of(whole.module)
+        other = run_ranks(form, whole.name, [whole.args], cache, interrupt, private, whole.program)[0]
+    return Ranked(ranks, other, list(rows(ranks, other)))
 
 
 # -- relations -------------------------------------------------------------------------------------------------------
@@ -173,6 +183,11 @@ class RankRow:
     parts: tuple[Value, ...]
     whole: Value = None
     relation: Relation | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """True if the values do not make that of the program that is not divided."""
+        return self.relation is not None and self.relation.kind == APART
 
 
 def rows(

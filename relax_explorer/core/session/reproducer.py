@@ -6,6 +6,7 @@ The file needs TVM and NumPy alone. It builds the module as it is and after the 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ class Reproducer:
     passes: tuple[Step, ...] = ()
     expected: Value = None
     name: str = "program"
+    target: str = "llvm"  # of TVM, under which the passes run
 
     def script(self) -> str:
         """The Python file. Raises Failure for an argument that can't be written."""
@@ -54,10 +56,18 @@ class Reproducer:
             imports="".join([f"{line}\n" for line in imports if line not in _IMPORTS]),
             body=body,
             entry=self.entry,
+            target=self._target(),
             passes=_list([f"({step.of.name!r}, {_options(step)!r})" for step in self.passes]),
             arguments=_list(arguments, 4),
             expected=_list(results),
         )
+
+    def _target(self) -> str:
+        """The target as Python text; JSON names its parts."""
+        try:
+            return repr(json.loads(self.target) if self.target.startswith("{") else self.target)
+        except ValueError:
+            return repr(self.target)
 
 
 def _options(step: Step) -> dict[str, Any]:
@@ -81,7 +91,7 @@ _LIVE = '''def made(name, options):
         if hasattr(home, path):
             return getattr(home, path)(**options)
     if pipeline == "default_cpu":
-        found = relax.get_default_pipeline(tvm.target.Target("llvm"))
+        found = relax.get_default_pipeline(target())
     else:
         found = relax.get_pipeline(pipeline, **options)
     return inner(found, stage) if stage else found
@@ -114,7 +124,7 @@ def inner(pipeline, stage):
         return module
 
     tvm.transform.Pass.__call__ = call
-    with tvm.target.Target("llvm"):
+    with target():
         pipeline(tvm.IRModule({}))
     tvm.transform.Pass.__call__ = old
     name, _, number = stage.partition("#")
@@ -145,9 +155,13 @@ EXPECTED = {expected}  # each array of the result; None where it is too large
 
 {made}
 
+def target():
+    return tvm.target.Target({target})
+
+
 def applied(module):
     """The module after the passes."""
-    with tvm.target.Target("llvm"):
+    with target():
         for name, options in PASSES:
             module = made(name, options)(module)
     return module

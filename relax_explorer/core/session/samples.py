@@ -254,9 +254,17 @@ def start_of(
     return Start(module, function, values, None, note)
 
 
-def sample_of_calls(path: str, modules: Sequence[IRModule], most: int = INPUT_LIMIT) -> Sample:
-    """The calls of a file as a sample. `modules` tell the names of weights, the nearest stage first. Raises Failure."""
-    calls = read_calls(_text(path), path)
+def sample_of_calls(
+    path: str, modules: Sequence[IRModule], most: int = INPUT_LIMIT, places: Mapping[str, str] | None = None
+) -> Sample:
+    """The calls of a file as a sample. `modules` tell the names of weights, the nearest stage first. Raises Failure.
+
+    `places` are texts of the file that are replaced.
+    """
+    text = _text(path)
+    for place, own in (places or {}).items():
+        text = text.replace(place, own)
+    calls = read_calls(text, path)
     if not calls:
         raise damaged(f"{path} makes no call")
     names = {call.function: names_from(modules, call.function) for call in calls if "." not in call.function}

@@ -260,20 +260,30 @@ def _inlined(case: Case, binding: e.Binding, branch: e.SeqExpr) -> Case:
 def without_constants(case: Case) -> Iterator[Maker]:
     """With parameters in place of constants of several elements: all of them, then one at a time."""
     found = [
-        arg for b in bindings_of(case) if type(b.value) is e.Call for arg in b.value.args if _is_large(arg)
+        (constant_name(binding, n), constant)
+        for binding in bindings_of(case)
+        for n, constant in large_constants(binding)
     ]
     for chosen in ([found] if len(found) > 1 else []) + [[item] for item in found]:
         yield partial(_with_parameters, case, chosen)
 
 
-def _with_parameters(case: Case, constants: list[e.Expr]) -> Case:
+def large_constants(binding: e.Binding) -> Iterator[tuple[int, e.Constant]]:
+    """The constants of several elements that the call of a binding gets, with their numbers among its arguments."""
+    for number, arg in enumerate(binding.value.args if type(binding.value) is e.Call else ()):
+        if type(arg) is e.Constant and arg.data is not None and arg.data.size > 1:
+            yield number, arg
+
+
+def constant_name(binding: e.Binding, number: int) -> str:
+    """The name of the parameter in place of a constant."""
+    return f"{'' if binding.var is None else binding.var.name}_c{number}".lstrip("_")
+
+
+def _with_parameters(case: Case, constants: list[tuple[str, e.Constant]]) -> Case:
     fn = case.function
-    new: dict[e.Expr, e.Expr] = {item: e.Var(f"c{n}", item.struct_info) for n, item in enumerate(constants)}
+    new: dict[e.Expr, e.Expr] = {item: e.Var(name, item.struct_info) for name, item in constants}
     return _open(case, with_fields(fn, body=_replaced(fn.body, new)))
-
-
-def _is_large(arg: e.Expr) -> bool:
-    return type(arg) is e.Constant and arg.data.size > 1
 
 
 def _replaced(seq: e.SeqExpr, new: dict[e.Expr, e.Expr]) -> e.SeqExpr:

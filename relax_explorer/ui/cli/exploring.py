@@ -140,6 +140,7 @@ def _events(path: str) -> list[Event]:
 def explorer(
     input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
     packed: tuple[str, ...], const: str | None, calls: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
+    ranks: int | None = None, unsharded: str | None = None,
 ) -> Explorer:  # fmt: skip
     """The explorer of these options, which says nothing of a recording yet."""
     from relax_explorer.ui.tui.app import Explorer
@@ -153,7 +154,9 @@ def explorer(
             "--calls takes functions and inputs from its file: no other option may give them"
         )
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape), calls or "")
-    named = (input or "", const or "", call.calls, *call.sources.values())
+    on_ranks = _ranks(ranks, unsharded)
+    screen = "ranks" if on_ranks[0] else screen
+    named = (input or "", const or "", call.calls, on_ranks[1], *call.sources.values())
     is_stage = input is not None and address(input)[1] is not None
     pipeline = "default" if passes is None and not is_stage else passes or ""
     app = Explorer(
@@ -167,6 +170,7 @@ def explorer(
         reduce_motion,
         _keymap(keys, key),
         const,
+        on_ranks,
     )
     app.permit.name(named)
     known = live_settings.names_in(passes or "")
@@ -174,6 +178,15 @@ def explorer(
         live_settings.settings() or live_settings.Live(), lambda name: app.permit.is_typed or name in known
     )
     return app
+
+
+def _ranks(ranks: int | None, unsharded: str | None) -> tuple[int, str]:
+    """The number of ranks, and the program that is not divided; 0 without."""
+    if ranks is None and unsharded is None:
+        return 0, ""
+    from relax_explorer.ui.cli.ranked_run import count_of  # few programs are divided
+
+    return count_of(ranks), unsharded or ""
 
 
 def _keymap(preset: str, pairs: tuple[str, ...]) -> Keymap:
@@ -213,7 +226,7 @@ def serve(
     words += ["--passes", passes] if passes is not None else []
     chosen = live_settings.settings() or live_settings.Live()
     words += ["--python", chosen.python] if chosen.python else []
-    words += ["--pass-seconds", str(chosen.seconds)]
+    words += ["--pass-seconds", str(chosen.seconds), "--target", chosen.target]
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:
         server = TokenServer(words, listener, Path(input).name if input else "Relax Explorer")

@@ -214,7 +214,7 @@ def _allow_live(pipelines: Sequence[str], arguments: dict[str, Any]) -> None:
     seconds = arguments.pop("pass_seconds")
     if not seconds >= 0:  # also refuses NaN
         raise click.UsageError("--pass-seconds takes a number from 0 on")
-    live_settings.allow(live_settings.Live(arguments.pop("python") or "", seconds))
+    live_settings.allow(live_settings.Live(arguments.pop("python") or "", seconds, arguments.pop("target")))
     for key in pipelines:
         found = live_settings.names_in(arguments[key] or "")
         typed = click.get_current_context().get_parameter_source(key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import read_arrays, read_as
+from relax_explorer.core.session.arrays import archive, read_arrays, read_as
 from relax_explorer.core.session.binding_matches import callee_of
 from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.call_inputs import CallInputs
@@ -34,7 +33,7 @@ from relax_explorer.core.session.call_program import CallProgram, NamedCall, cal
 from relax_explorer.core.session.inputs import file_remarks, from_file, generated_inputs
 from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.naming import FieldNames
-from relax_explorer.core.session.ranked import divided
+from relax_explorer.core.session.rank_inputs import division
 from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -47,7 +46,7 @@ from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import names_of_fields, session_to_run, short_input, typed
 from relax_explorer.ui.cli.other_notations import function_of_inputs, run_contracts, value_data
 from relax_explorer.ui.cli.output import Remark, Result
-from relax_explorer.ui.cli.ranked_run import PLACE, Whole, count_of, of_rank, ranked
+from relax_explorer.ui.cli.ranked_run import count_of, on_ranks
 from relax_explorer.ui.cli.run_steps import Asked, stopped, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
@@ -58,12 +57,10 @@ from relax_explorer.viz.visible import visible, visible_json
 def save(results: dict[str, Value], target: Target) -> None:
     """Save results by name in an .npz. Caches are left out, with a warning."""
     parts = [part for name, value in results.items() for part in _parts(name, value)]
-    stored = {name: _storable(value) for name, value in parts if not isinstance(value, Stateful)}
+    stored = {name: value for name, value in parts if not isinstance(value, Stateful)}
     if len(stored) < len(parts):
         output.say("warning: a cache cannot be stored in an .npz; it is left out", err=True)
-    held = io.BytesIO()
-    np.savez(held, **stored)
-    output.save(target, held.getvalue())
+    output.save(target, archive(stored))
 
 
 def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
@@ -73,12 +70,6 @@ def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
         return
     for number, item in enumerate(value):
         yield from _parts(f"{name}_{number}", item)
-
-
-def _storable(value: Value) -> Value:
-    """A result in a form that .npz can store: raw bytes for dtypes unknown to numpy."""
-    own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
-    return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
 
 
 # -- calling ---------------------------------------------------------------------------------------------------------
@@ -272,9 +263,9 @@ def run(
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     choice = func, input_, shape, max_input
-    others = asked.steps, trace, time_bindings, expect, output_, calls, engine != LLVM, no_fused
+    others = asked.steps, trace, time_bindings, expect, output_, engine != LLVM, no_fused
     if ranks is not None or unsharded is not None:
-        return _on_ranks(session, ranks, unsharded, choice, private, others)
+        return _on_ranks(session, ranks, unsharded, choice, calls, private, others)
     start = started(session, calls, choice, private)
     times = BindingTimes() if time_bindings else None
     if asked.steps:
@@ -302,42 +293,30 @@ def _need_file(target: Target | None) -> None:
 
 
 def _on_ranks(
-    session: Session, ranks: int | None, unsharded: str | None, choice: Choice, private: bool, others: Sequence[object]
+    session: Session, ranks: int | None, unsharded: str | None, choice: Choice, calls: str | None, private: bool, others: Sequence[object]
 ) -> Result:  # fmt: skip
     """Run the last stage on several ranks, with inputs of their own, or with parts of those of the program that is not divided.
 
     No option of `others` may be given.
     """
     if any(others):
-        text = "--ranks runs to the end: it goes with --func, --input, --shape, --passes, --stage and --unsharded only"
+        text = "--ranks runs to the end: it goes with --func, --input, --shape, --calls, --passes, --stage and --unsharded only"
         raise click.UsageError(text)
     count = count_of(ranks)
     func, sources, shape, gigabytes = choice
     module, name = session.stages[-1].module, func or session.stages[-1].entry
-    fn = relax_function(module, name)
-    if unsharded is None:
-        arguments = [
-            run_inputs(
-                fn,
-                with_weights(inputs_given(of_rank(sources, rank), shape), [module], name),
-                gigabytes,
-                is_told=not rank,
-            )
-            for rank in range(count)
-        ]
-        return ranked(module, name, arguments, None, session.cache, private)
-    if any(PLACE in text for text in sources):
-        raise click.UsageError(
-            f"with --unsharded, inputs are those of the whole program: {PLACE} has no meaning"
+    relax_function(module, name)
+    other = None
+    if unsharded is not None:
+        other = session_to_run(unsharded, None, None, "spec").stages[-1].module
+    given = CallInputs(calls=calls) if calls is not None else inputs_given(sources, shape)
+    asked = division(module, name, given, count, other, most_bytes(gigabytes))
+    if asked.note:
+        output.say(
+            f"made up: {asked.note}; --shape and --input choose others" if calls is None else asked.note,
+            err=True,
         )
-    other = session_to_run(unsharded, None, None, "spec").stages[-1]
-    whole_name = name if name in other.module.functions else other.entry
-    whole_fn = relax_function(other.module, whole_name)
-    call = with_weights(inputs_given(sources, shape), [other.module], whole_name)
-    given = run_inputs(whole_fn, call, gigabytes)
-    named = dict(zip([param.name for param in whole_fn.params], given, strict=True))
-    whole = Whole(other.module, whole_name, given)
-    return ranked(module, name, divided(fn, named, count), whole, session.cache, private)
+    return on_ranks(asked, session.cache, private)
 
 
 def _run_through(

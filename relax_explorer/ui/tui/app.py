@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from functools import cached_property, partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
@@ -32,7 +27,9 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.key_recording import Permit
 from relax_explorer.ui.tui.keys import Keymap
+from relax_explorer.ui.tui.leaving import take_signals
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
+from relax_explorer.ui.tui.screens.by_name import new_screen
 from relax_explorer.ui.tui.screens.popup import KeyCommands, KeyPrompt, Palette, Popup
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.shortcuts import take_style_rules
@@ -41,7 +38,7 @@ from relax_explorer.ui.tui.state import Options, Selection, State, room
 from relax_explorer.ui.tui.themes import ASCII, SAFE, chosen_theme, textual_theme
 from relax_explorer.ui.tui.turns import give_way, take_turns
 from relax_explorer.ui.tui.tutorial import Tutorial
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.tables import Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
@@ -55,24 +52,14 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.key_recording import Recorder
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Exports, Pictures
+    from relax_explorer.ui.tui.rank_control import RankControl
+    from relax_explorer.ui.tui.reproducing import Reproducing
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.saving import Saving
     from relax_explorer.ui.tui.verdicts import Verdicts
 
-PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 TICK = 0.25  # seconds between looks at what runs
 SOON = 1.0  # seconds after a change until it is on the disk
-
-
-def screen_class(name: str) -> type[Frame]:
-    """The class of a screen. Its module is imported when it is first shown."""
-    module = import_module(f"relax_explorer.ui.tui.screens.{name}_screen")
-    found: type[Frame] = getattr(module, f"{name.title()}Screen")
-    return found
-
-
-def _screen(name: str) -> Frame:
-    return screen_class(name)()
 
 
 class Explorer(App[int]):
@@ -81,13 +68,13 @@ class Explorer(App[int]):
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
-    MODES = {name: partial(_screen, name) for name in (keys.READING, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
+    MODES = {name: partial(new_screen, name) for name in (keys.READING, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
     state: reactive[State] = reactive(State(), init=False, repaint=False)  # the screens draw what changed
 
     def __init__(
         self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "auto", call: CallInputs | None = None,
         theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
-        keymap: Keymap = keys.KEYS, const: str | None = None,
+        keymap: Keymap = keys.KEYS, const: str | None = None, ranks: tuple[int, str] = (0, ""),
     ) -> None:  # fmt: skip
         """`is_ascii` draws only ASCII characters; with `is_still` nothing blinks or moves by itself. `const` is as in `StageControl`."""
         self.is_ascii = is_ascii
@@ -106,8 +93,7 @@ class Explorer(App[int]):
             App.theme, self.tokens.name
         )  # before the first rules are parsed, which hold its colours
         take_style_rules(self)
-        self.history: list[str] = []  # of the `:` line
-        self.permit = Permit()
+        self.history, self.permit = list[str](), Permit()  # of the `:` line; what a recording may do
         self.notice = ""
         self.ended_notice = False  # did the last key or click end one?
         self.starts = True  # False while a screen is shown whose work is started by someone else
@@ -118,7 +104,10 @@ class Explorer(App[int]):
         self._keeper: Timer | None = None
         self.jobs = Jobs(self, self._wind)
         self.recorder: Recorder | None = None
-        self.call = call or CallInputs()
+        self.call, self.ranks = (
+            call or CallInputs(),
+            ranks,
+        )  # their number, and the program that is not divided
         self.stage_control = StageControl(self, lambda: self.run_control, pipeline, profile, const)
         self.marks = Marks(self, self.stage_control)
         self.pipeline_control = PipelineControl(self, self.stage_control)
@@ -168,9 +157,23 @@ class Explorer(App[int]):
 
         return Exports(self, self.run_control)
 
+    @cached_property
+    def rank_control(self) -> RankControl:
+        """Runs on several ranks."""
+        from relax_explorer.ui.tui.rank_control import RankControl
+
+        return RankControl(self, self.run_control, *self.ranks)
+
+    @cached_property
+    def reproducing(self) -> Reproducing:
+        """Smaller programs, and programs for others."""
+        from relax_explorer.ui.tui.reproducing import Reproducing
+
+        return Reproducing(self, self.stage_control, self.run_control, self.exports)
+
     def _cancel_runs(self) -> None:
         """Cancel the runs of the controls that were used."""
-        for name in vars(self).keys() & {"run_control", "verdicts", "exports"}:
+        for name in vars(self).keys() & {"run_control", "verdicts", "exports", "reproducing", "rank_control"}:
             getattr(self, name).cancel()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -227,20 +230,12 @@ class Explorer(App[int]):
         self.mutate_reactive(App.theme)  # Textual tells nobody of the first one
         self.switch_mode(self.screen_name)
         self._clock = self.set_interval(TICK, self._tick)
-        loop = asyncio.get_running_loop()
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
-            if hasattr(signal, name):
-                # Without this the process would end with the terminal in the alternate screen.
-                sent = getattr(signal, name)
-                loop.add_signal_handler(sent, partial(self._leave_by_signal, 128 + sent))
+        take_signals(self._leave_by_signal)
         if self.asked:
             self.stage_control.open(self.asked)
 
     def _leave_by_signal(self, status: int) -> None:
-        """Restore the terminal and leave. A terminal that is gone takes no output, so that the process ends by itself soon."""
-        last = threading.Timer(3 * PATIENCE, os._exit, (status,))
-        last.daemon = True
-        last.start()
+        """Restore the terminal and leave."""
         self._is_cut = True
         self.exit(status)
 
@@ -338,6 +333,8 @@ class Explorer(App[int]):
             self.run_control.ensure()
         elif self.screen_name == "compare":
             self.verdicts.compare()
+        elif self.screen_name == "ranks":
+            self.rank_control.ensure()
 
     # -- screens --------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.command import Command
 from relax_explorer.ui.run_commands import PROFILE
 from relax_explorer.ui.tui.key_recording import ALL, Permit
+from relax_explorer.ui.tui.line_words import ANONYMOUS, TESTS, TO
 from relax_explorer.ui.tui.state import DIFFS, State
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.widgets.framed import Choice
@@ -105,7 +106,7 @@ def _copies(state: State, last: str) -> Sequence[str]:
 def _formats(state: State, last: str) -> Sequence[str]:
     from relax_explorer.ui.tui.pictures import ENDINGS
 
-    return [*ENDINGS, *_written(state, last)]
+    return [*ENDINGS, *TO, *_written(state, last)]
 
 
 def _written(state: State, last: str) -> Sequence[str]:
@@ -182,6 +183,7 @@ KINDS: dict[str, _Kind] = {
     "source": _Kind(lambda state, last: _paths(last, OPENED)),
     "target": _Kind(_written),
     "export": _Kind(_formats),
+    "reduce": _Kind(lambda state, last: (*TESTS, ANONYMOUS)),
     "stage": _Kind(_stages, _about_stage),
     "place": _Kind(_names, _about_name),
     "function": _Kind(_functions, _about_name),

@@ -12,6 +12,8 @@ from relax_explorer.ui.tui.tutorial import Tutorial
 if TYPE_CHECKING:
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Exports, Pictures
+    from relax_explorer.ui.tui.rank_control import RankControl
+    from relax_explorer.ui.tui.reproducing import Reproducing
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.saving import Saving
     from relax_explorer.ui.tui.verdicts import Verdicts
@@ -53,3 +55,11 @@ class Controls(Host, Protocol):
     @property
     def exports(self) -> Exports:
         """Files to take away."""
+
+    @property
+    def reproducing(self) -> Reproducing:
+        """Smaller programs, and programs for others."""
+
+    @property
+    def rank_control(self) -> RankControl:
+        """Runs on several ranks."""

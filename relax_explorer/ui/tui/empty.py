@@ -90,6 +90,20 @@ def no_comparison(state: State, is_busy: bool) -> list[str]:
     return ["no comparison; b chooses a stage, ] goes on to one that changed the module"]
 
 
+def no_ranks(state: State, is_busy: bool) -> list[str]:
+    """What a screen says while no ranks ran."""
+    if state.session is None:
+        return ["no program is open", "", HOME]
+    if is_busy:
+        return ["running …"]
+    return [
+        "no ranks ran yet",
+        "",
+        ":ranks 2 runs this program on two ranks side by side; {rank} in a source is the number of a rank.",
+        ":ranks 2 FILE divides the inputs of the program in FILE, which is not divided, and compares with it.",
+    ]
+
+
 def no_problems(state: State) -> list[str]:
     """What a screen says if nothing is wrong."""
     is_tvm = isinstance(state.session, RecordedSession) and state.session.profile == "tvm"

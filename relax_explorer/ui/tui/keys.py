@@ -137,7 +137,7 @@ def _name(action: str) -> str:
 
 
 _IR = "passes debug"
-_STAGES = "passes graph problems compare checks"  # in debug, another stage would end the run
+_STAGES = "passes graph problems compare checks ranks"  # in debug, another stage would end the run
 KEYS: Keymap = (
     *_on("",
         _act("1", "show('passes')", "Passes: stages and what each changed"),
@@ -147,6 +147,7 @@ KEYS: Keymap = (
         _act("5", "show('compare')", "Compare: the values of two stages"),
         _act("6", "show('checks')", "Checks of lengths left to the run: why, and what removes them"),
         _act("7", "show('solver')", "Solver: type relations and shape contracts step by step"),
+        _act("8", "show('ranks')", "Ranks: the values of one program on several ranks"),
         _act("0", "show('home')", "Home: recent files and samples"),
     ),
     *_on(_STAGES,
@@ -166,6 +167,7 @@ KEYS: Keymap = (
     ),
     *_on("passes",
         _act("B", "bisect", "Bisect: the first stage whose results are wrong", "bisect"),
+        _act("R", "reduce", "Reduce: the smallest program that shows the fault of this stage, as a file"),
         _act("x", "toggle_pass", "Turn the pass of this stage off, or on again, and run the rest anew", name="disable-pass"),
         _act("E", "edit_pipeline", "Edit the pipeline: turn off, move, add and remove passes", "pipeline"),
         _act("u", "undo", "Undo the last change of the pipeline"),
@@ -222,6 +224,7 @@ KEYS: Keymap = (
     ),
     *_on("problems",
         _act("K", "explain", "Explain the code of the problem"),
+        _act("R", "reduce", "Reduce: the smallest program that shows the problem, as a file"),
     ),
     *_on(_IR,
         _act("z", "fold", "Fold or open the function, block, branch or kernel", "fold"),
@@ -263,6 +266,14 @@ KEYS: Keymap = (
         _act("d", "worst", "The pair of values that differs most", "worst"),
         _act("c", "difference(1)", "Next pair of values that differs", "difference", name="next-difference"),
         _act("C", "difference(-1)", "Previous pair of values that differs", name="previous-difference"),
+    ),
+    *_on("ranks",
+        _act("s", "pair(1)", "Step: the next value on all ranks", "step", name="next-pair"),
+        _act("S", "pair(-1)", "Step back", name="previous-pair"),
+        _act("c", "difference(1)", "Next value that parts from the undivided program", "part", name="next-difference"),
+        _act("C", "difference(-1)", "Previous value that parts", name="previous-difference"),
+        _act("b", "ask('ranks ')", "Choose the number of ranks and the undivided program", "ranks", name="choose-ranks"),
+        _act("Enter", "enter", "Go to the binding"),
     ),
     *_on("checks",
         _act("Enter", "enter", "Go to the binding: in Debug during a run, else in Passes", "go there"),
@@ -309,7 +320,7 @@ KEYS: Keymap = (
     *_on("",
         _act("/", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", "find"),
     ),
-    *_on("passes graph problems compare checks home popup",
+    *_on("passes graph problems compare checks ranks home popup",
         _act("n", "match(1)", "Next match", name="next-match"),
         _act("N", "match(-1)", "Previous match", name="previous-match"),
     ),
@@ -349,7 +360,7 @@ MOUSE = (
 LEAST_TEXT = 8  # cells of a description; what then has no room is scrolled to
 WIDEST_LABEL = 22  # cells of keys in the help, before their description
 READING = "reading"  # the screen of a text that is being read; no key leads to it
-SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "home")
+SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "ranks", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",
     "copy_command", "next_theme", "quit",

@@ -10,7 +10,8 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
 from relax_explorer.ui.files import CannotWrite
-from relax_explorer.ui.tui.app import PATIENCE, Explorer
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.leaving import PATIENCE
 from relax_explorer.ui.tui.turns import event_loop
 
 if TYPE_CHECKING:

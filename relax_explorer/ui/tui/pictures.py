@@ -33,6 +33,7 @@ from relax_explorer.ui.terminal_answers import answer_of, write_all
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.line_words import TO
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
@@ -355,7 +356,7 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
 
 
 ENDINGS = {"svg": ".svg", "html": ".html", "json": ".json", "text": ".txt", "mermaid": ".mmd"}
-_USAGE = f"export takes {', '.join(ENDINGS)}; or a file with such an ending"
+_USAGE = f"export takes {', '.join([*ENDINGS, *TO])}; or a file with such an ending"
 
 
 class Exports:
@@ -382,7 +383,7 @@ class Exports:
         else:
             stem = f"{Path(state.path or 'program').stem}-{self.app.screen_name}-{state.stage.label}"
             made = self._maker(style)
-            self._write(name or stem + ENDINGS[style], f"writing {style}", lambda: (made(), ""))
+            self.write(name or stem + ENDINGS[style], f"writing {style}", lambda: (made(), ""))
 
     def _export_steps(self, solving: Solving, step: int, style: str, name: str) -> None:
         """Write the steps of a solver: all as JSON, or the panes of the present one."""
@@ -396,7 +397,7 @@ class Exports:
                 return _document(solving.schema, solving.data()), ""
             return _panes(style, title, shown), ""
 
-        self._write(
+        self.write(
             name or f"{Path(solving.path).stem}-solver-{step}{ENDINGS[style]}", f"writing {style}", made
         )
 
@@ -426,7 +427,7 @@ class Exports:
             from relax_explorer.viz.solver_steps import solving_report
 
             name = text or f"{Path(solving.path).stem}-report.html"
-            self._write(name, "writing the report", lambda: (solving_report(solving), ""))
+            self.write(name, "writing the report", lambda: (solving_report(solving), ""))
             return
         if session is None:
             self.app.say("no program is open")
@@ -444,7 +445,7 @@ class Exports:
             page = report(session, log, compiled=compiled if left <= 0 else None)
             return page, f"{remark}; {left} passes had not run" if left > 0 else remark
 
-        self._write(
+        self.write(
             text or f"{Path(session.filename or 'program').stem}-report.html", "writing the report", made
         )
 
@@ -460,9 +461,9 @@ class Exports:
 
         shown = "calls" if state.options.calls else graphed_function(state)
         name = f"{Path(state.path or 'graph').stem}-{shown}-{state.selection.stage}.svg"
-        self._write(name, "drawing the SVG", made)
+        self.write(name, "drawing the SVG", made)
 
-    def _write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
+    def write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
         """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
         if refusal := self.app.permit.to_write(name):
             self.app.say(refusal)

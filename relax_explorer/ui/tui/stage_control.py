@@ -88,11 +88,17 @@ class StageControl:
                 self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
                 return
+            from relax_explorer.core.exec.interrupt import Cancelled
             from relax_explorer.core.session.folders import address
             from relax_explorer.core.session.saved import saved_in
 
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
-                build, remark = reading.build_of(path, self.const)
+                try:
+                    build, remark = reading.build_of(path, self.const)
+                except Cancelled:  # Esc, while a child imported a model
+                    job.tell(self.app.go_on)
+                    job.tell(lambda: self.app.say("cancelled"))
+                    return
                 saved = saved_in(address(path)[0])
                 plan = None if saved is None else saved.plan
                 session = reading.session_of(
@@ -110,9 +116,12 @@ class StageControl:
         if session is None or stage is None:
             self.app.say("no program is open")
             return
-        self.pipeline = ""
-        self._then = then
-        self.open(f"{session.filename.partition('@')[0]}@{stage.label}")
+        self.open_with(f"{session.filename.partition('@')[0]}@{stage.label}", "", then)
+
+    def open_with(self, path: str, pipeline: str, then: Callable[[], None]) -> None:
+        """Open a program with a pipeline of its own; `then` is done once it is there."""
+        self.pipeline, self._then = pipeline, then
+        self.open(path)
 
     def open_as_relax(self, contracts: ContractSteps) -> None:
         """Open the Relax module of a program with contracts. The solver screen leads back to them."""
@@ -187,7 +196,7 @@ class StageControl:
         kept = len(session.stages)
         self.run.stop()
         self.app.change(
-            session=session, stages=kept, plan=plan, compared=None,
+            session=session, stages=kept, plan=plan, compared=None, ranked=None,
             selection=replace(self.app.state.selection, stage=min(wanted, kept - 1)),
         )  # fmt: skip
 

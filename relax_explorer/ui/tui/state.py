@@ -11,6 +11,7 @@ from relax_explorer.viz.table_folds import Folded
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.compare import Comparison
+    from relax_explorer.core.session.ranked import Ranked
     from relax_explorer.core.session.session import Plan, Session
     from relax_explorer.core.session.snapshot import Snapshot
     from relax_explorer.ui.tui.debug_rows import RunView
@@ -109,6 +110,16 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class OnRanks:
+    """A run on several ranks: the number of the stage, what the user asked for, and the values."""
+
+    stage: int
+    count: int
+    unsharded: str
+    found: Ranked
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Everything the screens show. `stages` is the number of stages that exist, since a session grows while passes run.
 
@@ -123,6 +134,7 @@ class State:
     options: Options = field(default_factory=Options)
     run: RunView | None = None
     compared: Compared | None = None
+    ranked: OnRanks | None = None
     plan: Plan | None = None
     failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
     solving: Solving | None = None

@@ -9,99 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.notations import is_contract
-from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.command import Command, word
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.run_commands import PROFILE
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import described, named_keys
+from relax_explorer.ui.tui.line_words import TO
 from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE
+from relax_explorer.ui.tui.twins import (
+    called,
+    compiled_twin,
+    handed_over,
+    pair,
+    ranks_twin,
+    reduce_twin,
+    staged,
+    twin,
+)
 from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.snapshot import Snapshot
-
-
-def piped(path: str) -> tuple[str, str]:
-    """What makes the program in a command line, and its path: shape contracts are printed as Relax, and read from the pipe."""
-    if not is_contract(path):
-        return "", path
-    return command("shapes").text({"input": path, "relax": True}) + " | ", "-"
-
-
-def twin(app: Controls, name: str, **values: object) -> str:
-    """The command line of a command on the open program: its file, its passes and its function, with `values` besides."""
-    session = app.state.session
-    before, path = piped(app.state.path) if session is not None else ("", app.state.path)
-    from_passes = session is not None and bool(session.pipeline)
-    profile = app.stage_control.profile
-    own: dict[str, object] = {
-        "input": path or None, "inputs": path or None, "a": path or None, "func": app.state.selection.function or None,
-        "passes": app.pipeline_control.text if from_passes else None, "const": app.stage_control.const,
-        "profile": profile if profile in ("spec", "tvm") else None,
-    }  # fmt: skip
-    return before + command(name).text(own | values)
-
-
-def staged(app: Controls, name: str, **values: object) -> str:
-    """The command line of a command on the selected stage of the open program, with `values` besides."""
-    stage = app.state.stage
-    return twin(app, name, **{"stage": None if stage is None else str(stage.label)} | values)
-
-
-def called(app: Controls, name: str, **values: object) -> str:
-    """The command line of a command on the selected stage, with the function that runs and the inputs that the user gave."""
-    function, stage = app.run_control.function(), app.state.stage
-    fn = stage.module.relax_functions.get(function) if stage is not None else None
-    chosen = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
-    return staged(app, name, **{"func": function or None} | chosen | values)
-
-
-def inputs(call: CallInputs) -> dict[str, object]:
-    """The values of `--input` and `--shape`."""
-    if call.calls:
-        return {"calls": call.calls, "func": None}
-    return {"input_": call.whole or call.sources or None, "shape": call.shape or None}
-
-
-def pair(app: Controls, a: int, b: int) -> dict[str, object]:
-    """Two stages as `compare` takes them; of passes, the first and the last one need no names.
-
-    Standard input has no stages: `-@1` looks like an option.
-    """
-    session = app.state.session
-    if session is None or is_contract(app.state.path) or (session.pipeline and (a, b) == (0, session.total)):
-        return {}
-    return {key: f"{app.state.path}@{session.stages[number].label}" for key, number in (("a", a), ("b", b))}
-
-
-def command_line(app: Controls) -> str:
-    """The command line that shows what the screen shows."""
-    state, screen = app.state, app.screen_name
-    if state.solving is not None and screen == "solver":
-        branches = state.options.keep_branches or None
-        solved: dict[str, object] = {"input": state.path, "at": state.step, "keep_branches": branches}
-        return command(state.solving.command).text(solved)
-    if screen == "debug":
-        return called(app, "debug")
-    if screen == "compare" and state.compared is not None and state.compared.compiled:
-        return _compiled_twin(app, "")
-    if screen == "compare" and state.compared is not None:
-        return called(app, "compare", **pair(app, state.compared.a, state.compared.b))
-    if screen == "checks":
-        function, given = state.options.given
-        is_all = state.options.checks in ("proved", "all")
-        func = {"func": function} if function else {}
-        return staged(app, "shapes", given=given or None, proved=is_all or None, **func)
-    if screen == "graph":
-        calls: dict[str, object] = {"calls": True, "func": None} if state.options.calls else {}
-        return staged(app, "graph", **calls)
-    if screen == "passes":
-        return staged(app, "show")
-    names = {"problems": "check", "compare": "compare", "solver": "relations", "home": "tui"}
-    return twin(app, names.get(screen, "show"))
 
 
 # -- typed -----------------------------------------------------------------------------------------------------------
@@ -253,10 +182,6 @@ def _compiled(app: Controls, text: str) -> None:
     app.verdicts.compiled(int(text) if text else None)
 
 
-def _compiled_twin(app: Controls, text: str) -> str:
-    return command("compare").text({"a": app.state.path, "all": True}) if app.state.path else ""
-
-
 # -- runs ------------------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +197,13 @@ def _calls(app: Controls, text: str) -> None:
 
 def _calls_twin(app: Controls, text: str) -> str:
     return called(app, "debug", **({"calls": text, "func": None} if text else {"calls": None}))
+
+
+def _ranks(app: Controls, text: str) -> None:
+    if refusal := app.rank_control.ask(text):
+        raise Refused(refusal)
+    app.show_screen("ranks", starts=False)
+    app.rank_control.start()
 
 
 # -- lengths ---------------------------------------------------------------------------------------------------------
@@ -489,9 +421,15 @@ def _explain_twin(app: Controls, text: str) -> str:
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
+def _export(app: Controls, text: str) -> None:
+    app.reproducing.export(text) if text.partition(" ")[0] in TO else app.exports.export(text)
+
+
 def _export_twin(app: Controls, text: str) -> str:
     """A graph as SVG or Mermaid, a program as JSON or text; pages in HTML are those of the report."""
     style, _, file = text.partition(" ")
+    if style in TO:
+        return handed_over(app, text)
     if style in ("svg", "mermaid"):
         return staged(app, "graph", format=style, output=file or None)
     if style not in ("json", "text") or app.screen_name not in ("passes", "graph"):
@@ -523,13 +461,15 @@ TYPED: tuple[Command[None], ...] = (
             twin="a search for text: any tool that searches files does it on the output of show"),
     Command("compare", "Compare the values of this stage with those of another one.", _compare, (word("[N|PASS]", "stage"),), twin=_compare_twin),
     Command("compiled", "Show the values of the compiled program, as a recording has them, beside ours; RUN is the number of a run.",
-            _compiled, (word("[RUN]", "int"),), twin=_compiled_twin, needs="program"),
+            _compiled, (word("[RUN]", "int"),), twin=compiled_twin, needs="program"),
     Command("bisect", described("bisect"), lambda app, text: app.verdicts.bisect(),
             twin=lambda app, text: called(app, "bisect"), needs="program"),
     Command("inputs", "Choose the inputs of the run.", _inputs,
             twin="a dialog; what it asks for stands in --input and --shape of the other command lines"),
     Command("calls", "Make the calls of a file, one a line; without one, one call again.", _calls, (word("[FILE]", "source"),),
             twin=_calls_twin, needs="program"),
+    Command("ranks", "Run this program on several ranks, beside the program in FILE that is not divided.", _ranks,
+            (word("N", "int"), word("[FILE]", "source")), twin=ranks_twin, needs="program"),
     Command("mark", "Mark this place.", lambda app, text: app.marks.set(text or "?"), (word("LETTER"),), twin="a place of this session"),
     Command("marks", "List the marks; Enter goes to one.", _marks, twin="places of this session"),
     Command("problems", described("show('problems')"), lambda app, text: app.show_screen("problems"),
@@ -567,8 +507,11 @@ TYPED: tuple[Command[None], ...] = (
     Command("theme", "Draw in another theme.", _theme, (word("NAME", choices=_THEMES),), twin=_theme_twin),
     Command("keys", "List the actions by the names that settings use, with their keys.", _keys, twin="keys of the explorer"),
     Command("commands", "List the commands of this line.", _commands, twin="commands of the explorer"),
-    Command("export", "Write the screen: svg and mermaid (the graph), html, json or text.", lambda app, text: app.exports.export(text),
-            (word("FORMAT", "export"), word("[FILE]", "target")), twin=_export_twin, needs="program"),
+    Command("reduce", "Make the smallest program that shows the fault of this stage, and write it; --anonymous replaces its names.",
+            lambda app, text: app.reproducing.reduce(text), (word("[TEST]", "reduce"), word("[FILE]", "target")), twin=reduce_twin,
+            needs="program"),
+    Command("export", "Write the screen: svg and mermaid (the graph), html, json or text; or the program: tvm (Python that TVM runs), issue.",
+            _export, (word("FORMAT", "export"), word("[FILE]", "target")), twin=_export_twin, needs="program"),
     Command("save", "Save the session with edits, marks, breakpoints and inputs; rxe opens the file.", _save, (word("[FILE]", "target"),),
             twin=_save_twin, needs="program"),
     Command("recover", "Go on with the session that a killed explorer left on this program.", lambda app, text: app.saving.recover(),

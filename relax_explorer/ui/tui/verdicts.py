@@ -167,6 +167,9 @@ class Verdicts:
             for line in (verdict.kernel if verdict is not None else ())
         ]
         rows += [Row(visible(line, 300), " ", place) for line in _left_out(found)]
+        if session.pipeline:  # recorded passes can't run again
+            text = "Reduce: the smallest program that shows it, as a file (R in Passes)"
+            rows.append(Row(text, "→", (number, "", "reduce")))
         start = next((n for n, row in enumerate(rows) if row.mark == "✗"), 0)
         self.app.show_rows(
             f"First bad stage: {found.failed.number} {visible(found.failed.made_by, 60)}",
@@ -178,10 +181,12 @@ class Verdicts:
     def _go(self, row: Row) -> None:
         if not isinstance(row.node, tuple):
             return
-        number, name = row.node
+        number, name, *action = row.node
         self.app.show_screen("passes")
         if not (name and self.stages.go_to_variable(name, number)):
             self.stages.show(number)
+        for item in action:
+            self.app.perform(item)
 
 
 def _compiled(session: Session, path: str, number: int | None, interrupt: Interrupt) -> Compared | str:

@@ -26,7 +26,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.pass_trials import Choices, about, step_completions
 from relax_explorer.ui.tui.screens.moving import Moving, Settling
-from relax_explorer.ui.tui.typed import piped
+from relax_explorer.ui.tui.twins import piped
 from relax_explorer.ui.tui.widgets.framed import BarInput, Choice, CommandInput, CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.stage_line import change_counts

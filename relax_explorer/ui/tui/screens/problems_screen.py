@@ -57,6 +57,12 @@ class ProblemsScreen(Frame):
         self.explorer.stage_control.go_to(number, function, binding)
         self.explorer.show_screen("passes")
 
+    def action_reduce(self) -> None:
+        """Make the smallest program that shows the problem under the cursor."""
+        row = self.view.row
+        number = row.node[0] if row is not None and isinstance(row.node, tuple) else None
+        self.explorer.reproducing.reduce(number=number)
+
 
 def problem_list(state: State) -> Iterator[Row]:
     """Failures of work, remarks on the pipeline, then the problems of each stage."""

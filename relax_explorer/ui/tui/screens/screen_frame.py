@@ -50,7 +50,16 @@ DENSITIES = {
 }
 """The ways to show a program, in the order of the key, and what is said about each."""
 _SHORT = re.compile(r"(^|\| )relax-explorer ")  # at the start of each command of a command line
-_TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
+_TABS = {
+    1: "passes",
+    2: "debug",
+    3: "graph",
+    4: "problems",
+    5: "compare",
+    6: "checks",
+    7: "solver",
+    8: "ranks",
+}
 
 
 def _typed(line: str) -> Callable[[Frame], None]:
@@ -295,6 +304,8 @@ class Frame(Moving):
         )
         if screen == "problems":
             return is_solved or has_stages or bool(state.failures)
+        if screen == "ranks":
+            return state.ranked is not None or self.explorer.rank_control.count > 0
         if screen == "solver":
             return is_solved or self.explorer.stage_control.is_from_contracts
         return has_stages and not is_solved
@@ -441,6 +452,7 @@ class Frame(Moving):
     action_who = _typed("who")
     action_explain = _typed("explain")
     action_bisect = _typed("bisect")
+    action_reduce = _typed("reduce")
     action_edits = _typed("edits")
     action_edit_pipeline = _typed("passes")
 

@@ -1,0 +1,21 @@
+"""Programs for `relax_explorer.load`: texts as the core reads them, and models as TVM's importers read them in a child."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.folders import model_at
+from relax_explorer.core.syntax import load as texts
+
+
+def load(path: str | PathLike[str]) -> IRModule:
+    """The module in a file: TVMScript or another form of text, or a model of ONNX, PyTorch (.pt2) or TFLite.
+
+    Raises ParseError for what is no program, and Failure for a model that can't be imported.
+    """
+    if model_at(fspath(path)):
+        from relax_explorer.ui.imported_models import build_of_model
+
+        return build_of_model(fspath(path)).stages[0].module
+    return texts.load(fspath(path))
