@@ -93,9 +93,9 @@ if TYPE_CHECKING:
     from relax_explorer.core.shapes import extensions as extensions
     from relax_explorer.core.syntax.dump import from_json as from_json
     from relax_explorer.core.syntax.dump import to_json as to_json
-    from relax_explorer.core.syntax.load import load as load
     from relax_explorer.core.syntax.parser import parse as parse
     from relax_explorer.recorder import record as record
+    from relax_explorer.ui.loaded import load as load
     from relax_explorer.viz.ir_graph import graph as graph
     from relax_explorer.viz.live_passes import use_python as use_python
     from relax_explorer.viz.notebook import html as html

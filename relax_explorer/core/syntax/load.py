@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
-from relax_explorer.core.expected import expect
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
@@ -128,12 +127,7 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 
 
 def load(path: str | Path) -> IRModule:
-    """The module in a file; of several modules in a text of any kind, the first. Raises ParseError if there is none to read.
-
-    >>> rxe.load("samples/01_tensor_program.py")
-    <IRModule Module: main>
-    """
-    expect(path, (str, Path), "load takes a path", "`parse` takes a text")
+    """The module in a file; of several modules in a text of any kind, the first. Raises ParseError if there is none to read."""
     from relax_explorer.core.syntax.parser import parse  # here: a text is shown before the parser is needed
 
     text, name = read_text(path), str(path)
