@@ -256,12 +256,18 @@ def _field(out: Compact, expr: e.TupleGetItem, depth: int) -> list[Piece]:
     return [*out.expr(expr.tuple, depth + 1), ("muted", "["), ("number", str(expr.index)), ("muted", "]")]
 
 
-def _constant(out: Compact, expr: e.Constant, depth: int) -> list[Piece]:
+def scalar(expr: e.Constant) -> str:
+    """A constant of rank 0 with six digits; empty for others."""
     data = expr.data
-    if data is not None and data.ndim == 0:
-        value = data[()]
-        is_float = data.dtype.kind not in "biu"
-        return [("number", f"{float(value):.6g}" if is_float else str(value))]
+    if data is None or data.ndim:
+        return ""
+    return f"{float(data[()]):.6g}" if data.dtype.kind not in "biu" else str(data[()])
+
+
+def _constant(out: Compact, expr: e.Constant, depth: int) -> list[Piece]:
+    number = scalar(expr)
+    if number:
+        return [("number", number)]
     return [("keyword", "const "), ("dimension", short_info(expr.struct_info))]
 
 

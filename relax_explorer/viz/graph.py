@@ -75,7 +75,8 @@ _GLYPHS = {
 class Node:
     """One box: `title` in bold, `lines` below it, the `shape_text` of its value, and `detail` for the tooltip.
 
-    `badge` is a remark in a few characters, such as the time that it took. `is_output`: a dataflow block outputs the value, so that
+    `badge` is a remark in a few characters, such as the time that it took; `place` is the storage of its value.
+    `is_output`: a dataflow block outputs the value, so that
     it is known behind the block. `sources` are the bindings or the parameter that the
     node stands for, its own first. All texts may hold any characters; whoever draws them escapes them.
     """
@@ -92,6 +93,7 @@ class Node:
     badge: str = ""
     heat: int = -1  # the level of a heat map, 0 the lowest; -1 if it has none
     is_output: bool = False
+    place: str = ""
     sources: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property

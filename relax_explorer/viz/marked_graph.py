@@ -24,7 +24,12 @@ _MARKS = {"added": Mark.ADDED, "changed": Mark.CHANGED, "type": Mark.CHANGED}
 
 
 def diff_graph(
-    old: IRModule, new: IRModule, diff: ModuleDiff, function: str = "", weights: str = "auto"
+    old: IRModule,
+    new: IRModule,
+    diff: ModuleDiff,
+    function: str = "",
+    weights: str = "auto",
+    memory: bool = False,
 ) -> Drawing:
     """The graph of a function of `new` with what `old` has beside it.
 
@@ -32,7 +37,7 @@ def diff_graph(
     """
     name = function_of(new if function in new.relax_functions or not function else old, function)
     sides = [
-        graph(module, name, weights="whole") if name in module.relax_functions else None
+        graph(module, name, weights="whole", memory=memory) if name in module.relax_functions else None
         for module in (old, new)
     ]
     before, after = (side or Drawing(name) for side in sides)

@@ -42,11 +42,11 @@ from relax_explorer.viz.visible import json_document
 
 
 def between_stages(
-    session: Session, left: Snapshot, right: Snapshot, func: str | None, weights: str
+    session: Session, left: Snapshot, right: Snapshot, func: str | None, weights: str, memory: bool
 ) -> Drawing:
     """The graph of a function with what differs between two stages."""
     difference = session.between(left, right)
-    drawing = diff_graph(left.module, right.module, difference, func or right.entry, weights)
+    drawing = diff_graph(left.module, right.module, difference, func or right.entry, weights, memory)
     stages = " → ".join(f"{stage.label} {stage.made_by}" for stage in (left, right))
     return replace(drawing, title=f"{drawing.title}: {stages}")
 
@@ -87,13 +87,25 @@ def with_machine_heat(session: Session, input: str, stage: Snapshot, drawing: Dr
 
 
 def of_stage(
-    stage: Snapshot, func: str | None, block: int | None, weights: str, layers: str, inside: str | None
+    stage: Snapshot,
+    func: str | None,
+    block: int | None,
+    weights: str,
+    layers: str,
+    inside: str | None,
+    memory: bool,
 ) -> Drawing:
     """The graph of one function of a stage, or of one of its blocks."""
     opened = opened_functions(stage.module, inside)
     try:
         return function_graph(
-            stage.module, func or stage.entry, block=block, weights=weights, layers=layers, inside=opened
+            stage.module,
+            func or stage.entry,
+            block=block,
+            weights=weights,
+            layers=layers,
+            inside=opened,
+            memory=memory,
         )
     except ValueError as error:  # it has no such block
         raise click.UsageError(str(error)) from None
@@ -137,7 +149,7 @@ def check_options(
 
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
-    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Measure | None,
+    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, memory: bool, between: str | None, heat: Measure | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
 ) -> Result:  # fmt: skip
     """Draw a graph."""
@@ -152,19 +164,20 @@ def graph(
     )
     session = open_session(input, passes)
     if between is not None:
-        drawing = between_stages(session, *two_stages(session, between), func, weights)
+        drawing = between_stages(session, *two_stages(session, between), func, weights, memory)
     elif calls:
         drawing = call_structure(chosen(session, stage).module)
     else:
         snapshot = chosen(session, stage)
         layers = "each" if expand or around is not None or block is not None else "once"
-        drawing = of_stage(snapshot, func, block, weights, layers, inside)
+        drawing = of_stage(snapshot, func, block, weights, layers, inside, memory)
         if heat == "machine":
             drawing = with_machine_heat(session, input, snapshot, drawing)
         elif heat is not None:
             drawing = with_heat(session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls)
     if around is not None:
-        centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
+        named = (node.id for node in drawing.nodes if around in (node.title, *node.lines))
+        centre = around if around in drawing.number else next(named, None)
         if centre is None:
             raise click.UsageError(f"the graph has no {'function' if calls else 'variable'} {around!r}")
         drawing = drawing.neighbourhood(centre, radius, max_nodes)

@@ -139,12 +139,15 @@ def _marked_graph(state: State) -> Drawing:
     from relax_explorer.viz.marked_graph import diff_graph
 
     session, stage = state.opened
-    name = graphed_function(state)
+    name, options = graphed_function(state), state.options
     if not (stage.number and stage.changed):
-        return graph(stage.module, name, layers=state.options.layers, inside=state.options.inside)
+        return graph(
+            stage.module, name, layers=options.layers, inside=options.inside, memory=options.shows_memory
+        )
     difference = session.diff(stage.number - 1, stage.number)
-    if state.options.shows_removed:
-        return diff_graph(session.stages[stage.number - 1].module, stage.module, difference, name)
+    if options.shows_removed:
+        before = session.stages[stage.number - 1].module
+        return diff_graph(before, stage.module, difference, name, memory=options.shows_memory)
     changed = [
         unit
         for fn in difference.functions
@@ -153,7 +156,9 @@ def _marked_graph(state: State) -> Drawing:
         and pair.kind in ("added", "changed", "type")
         and not isinstance(unit := fn.new[pair.b], Line)
     ]
-    return graph(stage.module, name, changed, layers=state.options.layers, inside=state.options.inside)
+    return graph(
+        stage.module, name, changed, layers=options.layers, inside=options.inside, memory=options.shows_memory
+    )
 
 
 def _calls(state: State) -> Drawing:

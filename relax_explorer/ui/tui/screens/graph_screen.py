@@ -29,6 +29,7 @@ from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView, Pan
 from relax_explorer.viz.cells import Direction, neighbour, paged
 from relax_explorer.viz.folding import frame_of
 from relax_explorer.viz.graph import Mark, Node
+from relax_explorer.viz.value_graph import handles_memory
 from relax_explorer.viz.visible import fit, visible
 
 RunKey = tuple[int, str, str]
@@ -88,8 +89,8 @@ class GraphScreen(Frame):
             if options.calls and not options.radius
             else (selection.function, selection.binding if options.radius else None)
         )
-        asked = (state.session, selection.stage, *at, options.calls, options.layers, options.shows_removed, options.inside,
-                 options.heat, times, options.radius)  # fmt: skip
+        asked = (state.session, selection.stage, *at, options.calls, options.layers, options.shows_memory, options.shows_removed,
+                 options.inside, options.heat, times, options.radius)  # fmt: skip
         if asked != self._asked:
             self._asked = asked
             self._start(state, times)
@@ -183,7 +184,7 @@ class GraphScreen(Frame):
             f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
             *["output of its dataflow block"] * node.is_output,
-            *(visible(line) for line in node.lines[1:]),
+            *(visible(line) for line in node.lines if line != node.id),
             *([f"within {radius} edges, a shows all"] if radius else []),
         ]
         return [fit(f" {row.text}", width), fit(f" {' · '.join(parts)}", width)]
@@ -280,6 +281,18 @@ class GraphScreen(Frame):
             self.explorer.show_with(layers="each")
         else:
             self.explorer.say("no layers of this function are equal")
+
+    def action_memory(self) -> None:
+        if self._shows_calls():
+            return
+        state = self.explorer.state
+        fn = None if state.stage is None else state.stage.module.functions.get(graphed_function(state))
+        if not isinstance(fn, e.Function) or not handles_memory(fn):
+            self.explorer.say(
+                "this function handles no memory yet: CallTIRRewrite makes kernels write into it"
+            )
+            return
+        self.explorer.show_with(shows_memory=not state.options.shows_memory)
 
     def action_open(self) -> None:
         """Show what the called function computes, or hide it again."""
