@@ -106,12 +106,17 @@ def of_operator(name: str) -> OpClass:
     return OpClass.OTHER if declared is None else _declared(short, declared)
 
 
+def of_fusion(pattern: Fusion) -> OpClass:
+    """The class of a kernel with this pattern."""
+    return _BY_FUSION.get(pattern, OpClass.OTHER)
+
+
 def _declared(short: str, op: type[Op]) -> OpClass:
     if not op.pure or op.writes:
         return OpClass.EFFECT
     if op.fusion is Fusion.OUT_ELEMENTWISE and any(word in short for word in _MATMULS):
         return OpClass.MATMUL
-    return _BY_FUSION.get(op.fusion, OpClass.OTHER)
+    return of_fusion(op.fusion)
 
 
 # -- compact ---------------------------------------------------------------------------------------------------------
@@ -146,10 +151,10 @@ def role(kind: OpClass) -> str:
 
 
 class Compact:
-    """Writes expressions of one function. `names` gives its variables their names."""
+    """Writes expressions of one function. `names` gives its variables their names, `classes` the class of a kernel by its name."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, classes: Callable[[str], OpClass] | None = None) -> None:
+        self.names, self.classes = names, classes
         self.text = ExprText(names, NEW, Constants())
 
     def binding(self, binding: e.Binding) -> list[Piece]:
@@ -215,7 +220,8 @@ def _call(out: Compact, call: e.Call, depth: int) -> list[Piece]:
 
 def _callee(out: Compact, callee: e.Expr) -> Piece:
     if type(callee) is e.GlobalVar:
-        return "call", f"@{callee.name}"
+        kind = out.classes(callee.name) if out.classes is not None else OpClass.OTHER
+        return role(kind or OpClass.CALL), f"@{callee.name}"
     if type(callee) is e.ExternFunc:
         return role(of_packed(callee.name)), quoted(callee.name)
     if isinstance(callee, e.Var):

@@ -530,7 +530,7 @@ def _standing(node: Node, equal: list[Node], cluster: str | None) -> Node:
     names = ", ".join(item.id for item in equal[1:])
     return replace(
         node,
-        badge="" if cluster is not None else f"×{len(equal)}",  # which tells the number
+        badge=f"×{len(equal)}",
         cluster=cluster if cluster is not None and node.cluster != frame_of(node.id) else node.cluster,
         marks=frozenset().union(*(item.marks for item in equal)),
         sources=tuple(source for item in equal for source in item.sources),

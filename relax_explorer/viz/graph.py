@@ -308,6 +308,23 @@ LABELLED_UP_TO = 250  # nodes
 AnyGraph = TypeVar("AnyGraph", bound=Graph)
 
 
+def without_repeated_counts(graph: AnyGraph) -> AnyGraph:
+    """A graph whose nodes do not tell how many they stand for where the frame around them does."""
+    titles = {cluster.id: cluster.title for cluster in graph.clusters if cluster.title.startswith("×")}
+    if not titles:
+        return graph
+    nodes = tuple(
+        _uncounted(node, [titles[name] for name in graph.cluster_path(node.cluster) if name in titles])
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def _uncounted(node: Node, titles: list[str]) -> Node:
+    count, _, rest = node.badge.partition("  ")
+    return replace(node, badge=rest) if any(title.startswith(f"{count}:") for title in titles) else node
+
+
 def shapes_in_boxes(graph: AnyGraph) -> AnyGraph:
     """A large graph without labels on its edges: each box shows the shape of its value. Another graph stays as it is."""
     if len(graph.nodes) <= LABELLED_UP_TO or not any(edge.label for edge in graph.edges):

@@ -14,10 +14,11 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.viz import folding
-from relax_explorer.viz.compact import OpClass, op_class, scalar
+from relax_explorer.viz.compact import OpClass, scalar
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.folding import Repeat, frame_of, layers_once, placed_inside, repeats
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
+from relax_explorer.viz.kernel_class import class_of
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.value_graph import seen, values
 from relax_explorer.viz.visible import counted
@@ -178,7 +179,7 @@ class _Builder:
         node_id = self._id(var if var is not None else binding)
         name = self.names(var) if var is not None else ""
         title, lines, kind = self._text(binding, name)
-        family = op_class(value) if isinstance(binding, e.VarBinding) else OpClass.OTHER
+        family = class_of(value, self.module) if isinstance(binding, e.VarBinding) else OpClass.OTHER
         info = var.struct_info if var is not None else None
         sources = self.values.sources(binding)
         detail = f"{name}: {info}" if name else str(info)
@@ -319,7 +320,7 @@ _TITLES: dict[type, tuple[str, Kind]] = {
 
 def _lines(title: str, name: str, more: str) -> tuple[str, ...]:
     """The lines below a title: the name, if it tells more than the title, and what else there is to say."""
-    return tuple([text for text in (name, more) if text and text != title])
+    return tuple([text for text in (name, more) if text not in ("", "_", title)])
 
 
 def _value_node(
