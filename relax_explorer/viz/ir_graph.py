@@ -11,6 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.viz import folding
@@ -216,7 +217,7 @@ class _Builder:
 
     def _branches(self, value: e.If, node_id: str, name: str, cluster: str | None, shape: str) -> None:
         """Draw the branches of an `if` as clusters; their results lead to its node."""
-        self._read(value.condition, node_id, cluster)
+        self._read(value.condition, node_id, cluster, is_operand=True)
         for branch, label in ((value.true_branch, "then"), (value.false_branch, "else")):
             inner = f"{node_id}.{label}"
             self.clusters.append(Cluster(inner, f"{name}: {label}", cluster))
@@ -269,14 +270,16 @@ class _Builder:
 
     def _output(self, node_id: str, title: str, expr: e.Expr, cluster: str | None) -> None:
         self.nodes.append(_value_node(node_id, title, Kind.OUTPUT, expr, cluster))
-        self._read(expr, node_id, cluster)
+        self._read(expr, node_id, cluster, is_operand=True)
 
-    def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
-        """Add edges from the operands of `expr` to `target`; each constant that is no scalar gets a node."""
-        for var, info in (
-            seen(expr) if self.values.origins else [(var, var.struct_info) for var in variables(expr)]
-        ):
-            self.edges.append(Edge(self._id(var), target, short_info(info)))
+    def _read(self, expr: e.Expr, target: str, cluster: str | None, is_operand: bool = False) -> None:
+        """Add edges from the operands of `expr`, or from itself, to `target`; each constant that is no scalar gets a node."""
+        read = [(var, var.struct_info) for var in variables(expr)]
+        if (
+            self.values.origins and type(expr) is not e.Function
+        ):  # where operands are parts and forms of values
+            read = seen((expr,) if is_operand else operands(expr))
+        self.edges += [Edge(self._id(var), target, short_info(info)) for var, info in read]
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue
@@ -354,8 +357,6 @@ def _brief(call: e.Call) -> str:
 
 
 def _constants(expr: e.Expr) -> list[e.Constant]:
-    from relax_explorer.core.ir.walk import operands
-
     constants: list[e.Constant] = []
     stack = [expr]
     while stack:

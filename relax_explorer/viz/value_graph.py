@@ -140,10 +140,12 @@ class _Raising:
         else:
             self.callees.note(binding)
             shown = self._shown(value) if type(binding) is e.VarBinding else None
-            if shown is None:
-                self._keep(binding, self._read(value))
-            else:
+            if shown is not None:
                 self._alias(binding, shown)
+            elif type(value) is e.TupleGetItem and not self.shows_memory:
+                self._leave_out(binding)  # until something reads it: many are there to be checked only
+            else:
+                self._keep(binding, self._read(value))
 
     def _branches(self, binding: e.Binding, value: e.If) -> None:
         """Follow both branches from the same memory. Behind them a memory holds what either wrote."""
@@ -444,20 +446,19 @@ def _depth(expr: e.Expr, depth: int = 0) -> int:
     return max([_depth(item, depth + 1) for item in expr.fields], default=depth + 1)
 
 
-def seen(expr: e.Expr) -> list[tuple[e.Var, s.StructInfo | None]]:
-    """The variables that an operand reads, each with the StructInfo as which it is seen: that of the field or of the reshape of it."""
+def seen(read: Iterable[e.Expr]) -> list[tuple[e.Var, s.StructInfo | None]]:
+    """The variables in operands, each with the StructInfo as which it is seen: that of the field or of the reshape of it."""
     found: dict[tuple[e.Var, s.StructInfo | None], None] = {}
-    stack: list[tuple[e.Expr, s.StructInfo | None]] = [(expr, None)]
+    stack: list[tuple[e.Expr, s.StructInfo | None]] = []
+    stack += [(expr, None) for expr in read]
+    stack.reverse()
     while stack:
         item, info = stack.pop()
         if isinstance(item, e.Var):
             found[item, info or item.struct_info] = None
-        elif type(item) is e.Function:
-            found.update({(var, var.struct_info): None for var in free_variables(item)})
         elif type(item) is e.TupleGetItem:
             stack.append((item.tuple, info or item.struct_info))
         else:
-            is_view = item is not expr and type(item) is e.Call
-            within = (info or item.struct_info) if is_view else None
+            within = (info or item.struct_info) if type(item) is e.Call else None
             stack += [(operand, within) for operand in reversed(operands(item))]
     return list(found)

@@ -137,7 +137,7 @@ def check_options(
         raise click.UsageError("--between draws two stages: leave --stage, --heat and --inside out")
     if is_mixed:
         raise click.UsageError(
-            "--calls draws all functions: leave --func, --inside, --heat and --between out"
+            "--calls draws all functions: leave --func, --inside, --heat, --memory and --between out"
         )
     if is_more_than_block:
         raise click.UsageError(
@@ -159,7 +159,7 @@ def graph(
         (stage, heat, inside),
         heat,
         (input_, shape, run_calls),
-        calls and bool(func or inside or heat or between),
+        calls and bool(func or inside or heat or between or memory),
         block is not None and bool(calls or inside or between),
     )
     session = open_session(input, passes)

@@ -190,9 +190,10 @@ class GraphScreen(Frame):
         return [fit(f" {row.text}", width), fit(f" {' · '.join(parts)}", width)]
 
     def _draw_map(self) -> None:
-        """The map, if the drawing is larger than the view."""
+        """The map, if the drawing is larger than the view would be without it."""
         canvas, view = self.canvas, self.query_one("#map", MapView)
-        view.display = self._shows_map and canvas.is_cut and self._picture is not None
+        is_cut = canvas.exceeds(view.outer_size.width if view.display else 0)
+        view.display = self._shows_map and is_cut and self._picture is not None
         if view.display:
             view.show(canvas)
 

@@ -77,8 +77,12 @@ class GraphCanvas(LineView):
     @property
     def is_cut(self) -> bool:
         """True if the drawing is larger than the view."""
+        return self.exceeds(0)
+
+    def exceeds(self, more: int) -> bool:
+        """True if the drawing is larger than the view with so many more columns."""
         shown = self.scrollable_content_region
-        return self.picture.width > shown.width or self.picture.height > shown.height
+        return self.picture.width > shown.width + more or self.picture.height > shown.height
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
