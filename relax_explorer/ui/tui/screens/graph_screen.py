@@ -98,15 +98,21 @@ class GraphScreen(Frame):
             self._follow(state)
 
     def _start(self, state: State, times: BindingTimes | None) -> None:
+        last = self._picture
+
         def work(job: Job) -> GraphPicture:
-            return graph_picture(state, times)
+            return graph_picture(state, times, last)
 
         self.explorer.jobs.start("graph", "drawing the graph", work, self._show)
 
     def _show(self, found: GraphPicture) -> None:
         self._picture, self._step = found, None
         state = self.explorer.state
-        self.canvas.show_graph(found.graph, found.picture, found.rows, self._selected(state) or 0)
+        cursor = self._heir(found, self._selected(state))
+        stays = found.history is not None and self.canvas.box is not None
+        self.canvas.show_graph(found.graph, found.picture, found.rows, cursor, stays)
+        if found.history is not None and found.history.story:
+            self.explorer.say(found.history.story)
         notes = [*found.graph.notes]
         if found.picture.untraced:
             notes.append(f"{found.picture.untraced} long lines are not drawn")
@@ -117,6 +123,15 @@ class GraphScreen(Frame):
         self._mark(state)
         self._draw_place()
         self.call_after_refresh(self._draw_map)  # the map may have got its size by then
+
+    def _heir(self, found: GraphPicture, selected: int | None) -> int:
+        """The node for the cursor: the selected one, else what the one under it became."""
+        nodes, here = self.canvas.graph.nodes, self.canvas.cursor
+        if selected is not None or found.history is None or here >= len(nodes):
+            return selected or 0
+        before, old = found.history.before, nodes[here].id
+        heirs = (number for number, node in enumerate(found.graph.nodes) if old in before.get(node.id, ()))
+        return next(heirs, 0)
 
     def _selected(self, state: State) -> int | None:
         """The node of the selected binding, by identity, else by name; None if it has none."""
