@@ -98,10 +98,15 @@ class Node:
 
     @property
     def look(self) -> str:
-        """The role of its colours: its heat, the class of the operation for operators, calls and fields, or its kind."""
+        """The role of its colours: its heat, the class of the operation for operators, calls, fields and kernels, or its kind."""
         if self.heat >= 0:
             return f"heat-{self.heat}"
-        has_family = self.family not in ("", "other") and self.kind in (Kind.OPERATOR, Kind.CALL, Kind.TUPLE)
+        has_family = self.family not in ("", "other") and self.kind in (
+            Kind.OPERATOR,
+            Kind.CALL,
+            Kind.TUPLE,
+            Kind.PRIM_FUNC,
+        )
         return f"is-{self.family}" if has_family else str(self.kind)
 
     @property

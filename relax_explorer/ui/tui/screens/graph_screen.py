@@ -127,9 +127,12 @@ class GraphScreen(Frame):
     def _heir(self, found: GraphPicture, selected: int | None) -> int:
         """The node for the cursor: the selected one, else what the one under it became."""
         nodes, here = self.canvas.graph.nodes, self.canvas.cursor
-        if selected is not None or found.history is None or here >= len(nodes):
+        if selected is not None or here >= len(nodes):
             return selected or 0
-        before, old = found.history.before, nodes[here].id
+        old = nodes[here].id
+        if found.history is None:
+            return found.graph.number.get(old, 0)
+        before = found.history.before
         heirs = (number for number, node in enumerate(found.graph.nodes) if old in before.get(node.id, ()))
         return next(heirs, 0)
 
@@ -137,7 +140,9 @@ class GraphScreen(Frame):
         """The node of the selected binding, by identity, else by name; None if it has none."""
         binding, picture = state.selection.binding, self._picture
         if picture is not None and state.options.calls:
-            return picture.graph.number.get(state.selection.function)
+            nodes, name = picture.graph.nodes, state.selection.function
+            groups = (number for number, node in enumerate(nodes) if name in node.sources)
+            return picture.graph.number.get(name, next(groups, None))
         if binding is None or picture is None:
             return None
         nodes, here = picture.graph.nodes, self.canvas.cursor
@@ -273,7 +278,10 @@ class GraphScreen(Frame):
 
     def _open_function(self, name: str) -> None:
         stage = self.explorer.state.stage
-        if stage is None or name not in stage.module.functions:
+        group = self.canvas.graph.nodes[self.canvas.cursor].sources if self.canvas.picture.boxes else ()
+        if group:
+            self.explorer.say(f"it stands for {visible(', '.join(map(str, group)), 200)}")
+        elif stage is None or name not in stage.module.functions:
             self.explorer.say("the module does not define this function")
         elif name in stage.module.relax_functions:
             self.explorer.show_with(calls=False)
