@@ -204,7 +204,7 @@ class GraphScreen(Frame):
             f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
             *["output of its dataflow block"] * node.is_output,
-            *(visible(line) for line in node.lines if line != node.id),
+            *(visible(line) for line in node.lines if line not in (node.id, node.shape_text)),
             *([f"within {radius} edges, a shows all"] if radius else []),
         ]
         return [fit(f" {row.text}", width), fit(f" {' · '.join(parts)}", width)]
