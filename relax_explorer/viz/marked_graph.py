@@ -18,6 +18,7 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Kind, Mark, Node
 from relax_explorer.viz.ir_graph import function_of, graph
 from relax_explorer.viz.palette import HEAT_LEVELS
+from relax_explorer.viz.value_graph import is_copy
 from relax_explorer.viz.visible import counted
 
 _MARKS = {"added": Mark.ADDED, "changed": Mark.CHANGED, "type": Mark.CHANGED}
@@ -199,9 +200,10 @@ def heated(drawing: Drawing, times: BindingTimes, measure: Measure) -> Drawing:
 
 def _amount(node: Node, times: BindingTimes, measure: Measure) -> float | None:
     """The seconds or bytes of a node; None if it did not run."""
+    own = [source for source in node.sources if not is_copy(source)]  # which hold no bytes of their own
     rows = [
         times.rows[source]
-        for source in node.sources
+        for source in (own or node.sources)
         if isinstance(source, (e.VarBinding, e.MatchCast)) and source in times.rows
     ]
     if not rows:

@@ -21,10 +21,10 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
 from relax_explorer.core.ir.walk import bindings, contents, map_operands, operands
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes.machine_checks import MachineState, number_of
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import accesses
+from relax_explorer.viz.heap_lengths import HeapLengths
 
 _ALLOCATIONS = {**{name: at.shape for name, at in calls.PLACES.items()}, "relax.builtin.alloc_tensor": 0}
 """What makes memory for a tensor, each with the number of the operand that is its shape."""
@@ -76,7 +76,7 @@ class _Raising:
 
     def __init__(self, module: IRModule, fn: e.Function, shows_memory: bool) -> None:
         self.module, self.fn, self.shows_memory = module, fn, shows_memory
-        self.callees, self.heap = Callees(), _Heap(module)
+        self.callees, self.heap = Callees(), HeapLengths(module)
         self.names = Names()  # as the text has them
         for param in fn.params:
             self.names(param)
@@ -362,54 +362,6 @@ class _Raising:
         self.now[base] = value
 
 
-class _Heap:
-    """The lengths on the shape heap, in the names that parameters and results have for them."""
-
-    def __init__(self, module: IRModule) -> None:
-        self.state = MachineState(module.functions)
-        self.var: e.Var | None = None
-
-    def note(self, binding: e.Binding, name: str) -> None:
-        """Follow a binding."""
-        checked, value = self.state.checked(binding), binding.value
-        if checked is None:
-            self.state.bind(binding)
-            if type(value) is e.Call:
-                self.state.call(value)
-            if name == "vm.builtin.alloc_shape_heap":
-                self.var = binding.var
-            return
-        for _ in self.state.demands(binding):
-            pass  # it notes what is stored
-        dims = _dims(checked.struct_info)
-        named = {self.state.length(checked, axis): dim for axis, dim in enumerate(dims)}
-        for slot, length in self.state.slots.items():
-            if isinstance(length, p.PrimVar) and length in named:
-                self.state.slots[slot] = named[length]
-
-    def made(self, binding: e.Binding, name: str, args: tuple[e.Expr, ...]) -> e.Expr | None:
-        """The shape or the scalar that a call makes of the heap."""
-        info = binding.var.struct_info if binding.var is not None else None
-        if name == "vm.builtin.make_shape" and binding.var is not None:
-            lengths = self.state.lengths(binding.var)
-            return None if lengths is None else e.ShapeExpr(lengths, info)
-        if name == "vm.builtin.make_prim_value" and len(args) > 2:
-            code, number = number_of(args[1]), number_of(args[2])
-            value = self.state.slots.get(-1 if number is None else number) if code else None
-            return None if value is None else e.PrimValue(value, info)
-        return None
-
-    def lengths(self, shape: e.Expr) -> tuple[p.PrimExpr, ...] | None:
-        """The lengths of a shape, if they are known."""
-        return self.state.lengths(shape)
-
-
-def _dims(info: s.StructInfo | None) -> tuple[p.PrimExpr, ...]:
-    if isinstance(info, s.TensorStructInfo):
-        return info.dims or ()
-    return (info.values or ()) if isinstance(info, s.ShapeStructInfo) else ()
-
-
 def _sized(info: s.StructInfo | None, dims: tuple[p.PrimExpr, ...] | None) -> s.StructInfo | None:
     """The StructInfo of a tensor with these lengths, if it does not tell its own."""
     if dims is None or not isinstance(info, s.TensorStructInfo) or info.dims is not None:
@@ -444,6 +396,14 @@ def _depth(expr: e.Expr, depth: int = 0) -> int:
     if type(expr) is not e.Tuple or depth > _DEEPEST:
         return depth
     return max([_depth(item, depth + 1) for item in expr.fields], default=depth + 1)
+
+
+def is_copy(binding: object) -> bool:
+    """True for a binding that shows values which others made: a copy, a tuple, a field or a reshape."""
+    value = binding.value if isinstance(binding, e.VarBinding) else None
+    if type(value) is e.Call and isinstance(value.op, e.OpRef | e.ExternFunc):
+        return value.op.name in _SHOWING
+    return isinstance(value, e.Var | e.Tuple | e.TupleGetItem)
 
 
 def seen(read: Iterable[e.Expr]) -> list[tuple[e.Var, s.StructInfo | None]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import diff_modules
@@ -16,7 +19,7 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Kind
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.layout import lay_out
-from relax_explorer.viz.marked_graph import diff_graph
+from relax_explorer.viz.marked_graph import diff_graph, heated
 from relax_explorer.viz.value_graph import values
 
 CORPUS = Path(__file__).parents[1] / "data" / "corpus"
@@ -44,6 +47,11 @@ KERNELS = """
             with T.sblock("more"):
                 vi = T.axis.spatial(4, i)
                 y[vi] = y[vi] + x[vi]
+"""
+OPAQUE = """
+    @T.prim_func(private=True)
+    def opaque(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        T.evaluate(T.call_extern("int32", "f", x.data, y.data))
 """
 ALLOC = 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))'
 HEAD = 'x: R.Tensor((4,), "float32")'
@@ -193,6 +201,20 @@ def test_the_result_of_a_packed_function_is_its_own_value() -> None:
     assert edges(drawing) == {("x", "a"), ("a", "r"), ("r", "return")}
 
 
+def test_a_kernel_that_may_write_everything_fills_what_has_no_elements() -> None:
+    body = "a = ALLOC\nModule.exp(x, a)\nb = ALLOC\nModule.opaque(a, b)\nc = ALLOC\nModule.exp(a, c)\nreturn (b, c)"
+    found = edges(drawn(body, others=OPAQUE))
+    assert {("a", "b"), ("a", "c")} <= found
+    assert ("b", "c") not in found
+
+
+def test_a_builtin_that_changes_a_tensor_makes_a_new_value() -> None:
+    change = 'R.call_packed("vm.builtin.apply_softmax_with_temperature", a, x, sinfo_args=(R.Tuple(),))'
+    found = edges(drawn(f"a = ALLOC\nModule.exp(x, a)\n{change}\nreturn a"))
+    assert {("a", "a_1"), ("a_1", "return")} <= found
+    assert ("a", "return") not in found
+
+
 SECOND = f"""
     @R.function(private=True, pure=False)
     def inner(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
@@ -235,6 +257,24 @@ def test_memory_that_both_sides_fill_holds_one_of_two_values() -> None:
     sources = {source for source, target in edges(drawing) if target == "b"}
     assert len(sources) == 2
     assert {drawing.node(name).title for name in sources} == {"exp", "more"}
+
+
+def test_a_nested_function_captures_values() -> None:
+    body = (
+        'a = ALLOC\nModule.exp(x, a)\nlv = a\n@R.function(private=True)\ndef f(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):\n'
+        "    z = R.add(y, lv)\n    return z\nr = f(x)\nreturn r"
+    )
+    found = edges(drawn(body))
+    assert ("lv", "f") in found
+
+
+def test_bytes_of_a_node_are_those_of_its_memory_and_not_of_its_copies() -> None:
+    mod = module("a = ALLOC\nModule.exp(x, a)\nlv = a\nt = (lv, lv)\ngv = t[0]\nreturn gv")
+    machine = Machine(mod, "main", [np.zeros(4, "float32")])
+    times = BindingTimes()
+    times.run(machine)
+    found = heated(graph(mod), times, "bytes")
+    assert [node.badge for node in found.nodes if node.badge] == ["16 B 100%"]
 
 
 # -- what is hidden --------------------------------------------------------------------------------------------------
