@@ -226,7 +226,7 @@ def plain(text: str, ascii: bool) -> str:
     """A visible text, with escapes instead of other characters if only ASCII may be used."""
     shown = visible(text)
     if ascii:
-        shown = shown.replace("×", "x").replace(" ↻", "*")
+        shown = shown.replace("×", "x").replace("↻", "*")
     return shown.encode("ascii", "backslashreplace").decode("ascii") if ascii else shown
 
 

@@ -167,6 +167,7 @@ def test_a_write_through_a_copy_is_seen_by_all_names() -> None:
 def test_memory_that_nobody_wrote_is_drawn() -> None:
     drawing = drawn("a = ALLOC\nb = ALLOC\nModule.exp(a, b)\nreturn b")
     assert drawing.node("a").title == "builtin.alloc_tensor"
+    assert drawing.notes == ()
     assert ("a", "b") in edges(drawing)
 
 
@@ -320,7 +321,7 @@ def test_storages_are_told_with_their_reuse() -> None:
     ]
     assert "s0 ↻" in drawing.svg("builtin")
     assert " s0 ↻ " in drawing.terminal(200)
-    assert " s0* " in drawing.terminal(200, ascii=True)
+    assert " s0 * " in drawing.terminal(200, ascii=True)
 
 
 def test_with_memory_values_still_flow_through_kernels() -> None:
