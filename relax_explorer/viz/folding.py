@@ -33,7 +33,7 @@ def weight_parameters(fn: e.Function) -> list[e.Var]:
     infos = {param: param.struct_info or s.OBJECT for param in fn.params}
     tensors = [param for param, info in infos.items() if isinstance(info, s.TensorStructInfo)]
     data = {param for param in tensors if info_vars(infos[param])} or set(tensors[:1])
-    return [param for param, info in infos.items() if param not in data and _holds_weights(info)]
+    return [param for param, info in infos.items() if data and param not in data and _holds_weights(info)]
 
 
 def _holds_weights(info: s.StructInfo) -> bool:

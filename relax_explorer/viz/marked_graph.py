@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -31,8 +31,9 @@ def diff_graph(
     function: str = "",
     weights: str = "auto",
     memory: bool = False,
+    heirs: Mapping[str, str] | None = None,
 ) -> Drawing:
-    """The graph of a function of `new` with what `old` has beside it.
+    """The graph of a function of `new` with what `old` has beside it. `heirs` are nodes that go on with one of `old`, where the texts do not tell.
 
     Raises Failure if neither module has such a function.
     """
@@ -45,7 +46,13 @@ def diff_graph(
     found = next(
         (item for item in diff.functions if item.name == name), FunctionDiff(name, "same", (), (), ())
     )
-    united = _united(before, after, _partners(before, after, found), _marks(found))
+    partners = _partners(before, after, found)
+    taken = set(partners.values())
+    ids = {node.id for node in after.nodes}
+    partners.update(
+        {one: other for one, other in (heirs or {}).items() if one not in partners and other in ids - taken}
+    )
+    united = _united(before, after, partners, _marks(found))
     held = frozenset[str]().union(
         *(
             folding.weights(module.relax_functions[name])
@@ -142,8 +149,10 @@ def _united(before: Drawing, after: Drawing, partner: dict[str, str], marks: dic
 
 def _marked(node: Node, marks: dict[int, Mark], stayed: set[str]) -> Node:
     found = {marks[id(source)] for source in node.sources if id(source) in marks}
-    if not found and node.id not in stayed:
-        found = {Mark.ADDED}
+    if node.id not in stayed:
+        found = found or {Mark.ADDED}
+    elif Mark.ADDED in found:  # its memory, for example: the value was there before
+        found = {Mark.CHANGED}
     return replace(node, marks=frozenset(found))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import FunctionDiff
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.viz.graph import Graph, Kind
+from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.visible import counted
 
+MOST_FOLLOWED = 2_000  # bindings of a function whose nodes are followed through several stages
 _COMPUTING = (Kind.OPERATOR, Kind.CALL, Kind.TUPLE, Kind.MATCH_CAST, Kind.BRANCH)
 
 
@@ -40,6 +45,40 @@ def node_history(before: Graph, after: Graph, diff: FunctionDiff, is_backwards: 
             found.setdefault(name, {})[node.id] = None
     origins = {name: tuple(ids) for name, ids in found.items()}
     return NodeHistory(origins, _story(before, after, origins, heirs))
+
+
+def heirs(
+    session: Session, left: Snapshot, right: Snapshot, name: str, memory: bool = False
+) -> dict[str, str]:
+    """The node in a later stage that alone goes on with one of a function in an earlier stage, by the stages between them.
+
+    Empty for stages aside, backwards, and for functions of so many bindings that drawing each stage would take seconds.
+    """
+    stages = session.stages[left.number : right.number + 1]
+    if len(stages) < 2 or stages[0] is not left or stages[-1] is not right:
+        return {}
+    known, last, number = dict[str, tuple[str, ...]](), Graph(""), left.number
+    for stage in stages:
+        fn = stage.module.relax_functions.get(name)
+        if fn is None or sum([len(block.bindings) for block in fn.body.blocks]) > MOST_FOLLOWED:
+            return {}
+        if stage is not left and not stage.changed:
+            continue
+        drawing = graph(stage.module, name, weights="whole", memory=memory)
+        if stage is left:
+            known = {node.id: (node.id,) for node in drawing.nodes}
+        else:
+            diff = next(item for item in session.diff(number, stage.number).functions if item.name == name)
+            before = node_history(last, drawing, diff).before
+            known = {
+                new: tuple(dict.fromkeys([first for item in olds for first in known.get(item, ())]))
+                for new, olds in before.items()
+            }
+        last, number = drawing, stage.number
+    counts = Counter([first for origins in known.values() for first in origins])
+    return {
+        origins[0]: new for new, origins in known.items() if len(origins) == 1 and counts[origins[0]] == 1
+    }
 
 
 def _by_source(graph: Graph) -> dict[int, str]:

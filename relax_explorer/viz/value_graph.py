@@ -297,9 +297,7 @@ class _Raising:
         """The numbers of the arguments that a call writes: those that a kernel stores into; unknown code fills memory without elements."""
         fn = self._kernel(call)
         known = accesses(fn) if fn is not None and len(fn.params) == len(args) else None
-        if known is not None and (
-            len(known.stored) < len(args) or len(args) == 1
-        ):  # else it may be any of them
+        if known is not None:
             stored = [number for number in sorted(known.stored) if isinstance(args[number], e.Var)]
             return [number for number in stored if self._memory_of(args[number]) is not None]
         bases = [self._memory_of(arg) for arg in args]

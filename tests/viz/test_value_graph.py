@@ -177,6 +177,14 @@ def test_memory_that_nobody_uses_is_counted() -> None:
     assert drawing.notes == ("1 binding of memory and lengths is hidden",)
 
 
+def test_fields_that_are_only_checked_are_hidden() -> None:
+    head = 't: R.Tuple(R.Tensor((4,), "float32"), R.Tensor((4,), "float32"))'
+    check = 'R.call_packed("vm.builtin.check_tensor_info", f, 1, R.dtype("float32"), R.str(""), sinfo_args=(R.Tuple(),))'
+    drawing = drawn(f"f = t[0]\n{check}\ng = t[1]\na = ALLOC\nModule.exp(g, a)\nreturn a", head)
+    assert edges(drawing) == {("t", "g"), ("g", "a"), ("a", "return")}
+    assert drawing.notes == ("2 bindings of memory and lengths are hidden",)
+
+
 # -- other callees ---------------------------------------------------------------------------------------------------
 
 

@@ -37,6 +37,7 @@ from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
+from relax_explorer.viz.node_history import heirs
 from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.visible import json_document
 
@@ -46,7 +47,9 @@ def between_stages(
 ) -> Drawing:
     """The graph of a function with what differs between two stages."""
     difference = session.between(left, right)
-    drawing = diff_graph(left.module, right.module, difference, func or right.entry, weights, memory)
+    name = func or right.entry
+    followed = heirs(session, left, right, name, memory)
+    drawing = diff_graph(left.module, right.module, difference, name, weights, memory, followed)
     stages = " → ".join(f"{stage.label} {stage.made_by}" for stage in (left, right))
     return replace(drawing, title=f"{drawing.title}: {stages}")
 

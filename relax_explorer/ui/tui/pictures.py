@@ -41,7 +41,7 @@ from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
 from relax_explorer.viz.marked_graph import Measure
-from relax_explorer.viz.node_history import NodeHistory, node_history
+from relax_explorer.viz.node_history import NodeHistory, heirs, node_history
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
@@ -153,8 +153,9 @@ def _marked_graph(state: State) -> Drawing:
         )
     difference = session.diff(stage.number - 1, stage.number)
     if options.shows_removed:
-        before = session.stages[stage.number - 1].module
-        return diff_graph(before, stage.module, difference, name, memory=options.shows_memory)
+        before, memory = session.stages[stage.number - 1], options.shows_memory
+        followed = heirs(session, before, stage, name, memory)
+        return diff_graph(before.module, stage.module, difference, name, memory=memory, heirs=followed)
     changed = [
         unit
         for fn in difference.functions
