@@ -142,7 +142,7 @@ def _united(before: Drawing, after: Drawing, partner: dict[str, str], marks: dic
     edges = dict.fromkeys(
         Edge(names[edge.source], names[edge.target], edge.label, EdgeKind.REMOVED)
         for edge in before.edges
-        if (names[edge.source], names[edge.target]) not in held
+        if (names[edge.source], names[edge.target]) not in held and names[edge.source] != names[edge.target]
     )
     return Drawing(after.title, tuple(ordered), (*after.edges, *edges), tuple[Cluster, ...](after.clusters))
 

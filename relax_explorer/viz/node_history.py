@@ -57,7 +57,8 @@ def heirs(
     stages = session.stages[left.number : right.number + 1]
     if len(stages) < 2 or stages[0] is not left or stages[-1] is not right:
         return {}
-    known, last, number = dict[str, tuple[str, ...]](), Graph(""), left.number
+    known, titles = dict[str, tuple[str, ...]](), dict[str, str]()
+    last, number = Graph(""), left.number
     for stage in stages:
         fn = stage.module.relax_functions.get(name)
         if fn is None or sum([len(block.bindings) for block in fn.body.blocks]) > MOST_FOLLOWED:
@@ -67,6 +68,7 @@ def heirs(
         drawing = graph(stage.module, name, weights="whole", memory=memory)
         if stage is left:
             known = {node.id: (node.id,) for node in drawing.nodes}
+            titles = {node.id: node.title for node in drawing.nodes}
         else:
             diff = next(item for item in session.diff(number, stage.number).functions if item.name == name)
             before = node_history(last, drawing, diff).before
@@ -75,10 +77,16 @@ def heirs(
                 for new, olds in before.items()
             }
         last, number = drawing, stage.number
-    counts = Counter([first for origins in known.values() for first in origins])
-    return {
-        origins[0]: new for new, origins in known.items() if len(origins) == 1 and counts[origins[0]] == 1
-    }
+    counts = Counter([one for origins in known.values() for one in origins])
+    found = dict[str, str]()
+    for new, origins in known.items():
+        alone = [one for one in origins if counts[one] == 1]
+        same = [
+            one for one in alone if titles[one] == last.node(new).title
+        ]  # a kernel, of it and its reshape
+        if len(origins) == 1 or len(same) == 1:
+            found.update(dict.fromkeys(alone if len(origins) == 1 else same, new))
+    return found
 
 
 def _by_source(graph: Graph) -> dict[int, str]:
