@@ -8,7 +8,7 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView
 from relax_explorer.viz.graph import Mark
-from tests.support.roundtrip import SAMPLES
+from tests.support.roundtrip import DATA, SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text
 from tests.ui.test_screens import idle, press, typed
 
@@ -174,6 +174,43 @@ async def test_a_lowered_function_shows_values_and_m_its_memory() -> None:
         assert command_line(app).endswith("--memory")
         await press(pilot, app, "M")
         assert len(canvas(app).rows) == few
+
+
+async def test_the_next_stage_keeps_the_place_and_tells_what_was_merged() -> None:
+    app = Explorer(str(DATA / "llama"), pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3", "j", "j", "j", "j", "j", "j")
+
+        def place() -> tuple[int, int]:
+            box, (x, y) = canvas(app).box, canvas(app).scroll_offset
+            assert box is not None
+            return box.middle - int(x), box.top - int(y)
+
+        name, before = here(app), place()
+        assert before[1] < 38
+        await press(pilot, app, "right_square_bracket")
+        assert app.state.selection.stage == 1
+        assert (here(app), place()) == (name, before)
+        await press(pilot, app, "right_square_bracket", "right_square_bracket")
+        assert "nodes merged into" in screen_text(app)
+        assert here(app) == name
+        await press(pilot, app, "left_square_bracket")
+        assert "split into" in screen_text(app)
+
+
+async def test_a_parameter_under_the_cursor_stays_there() -> None:
+    app = Explorer(str(DATA / "llama"), pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "mask", "slash")
+        await press(pilot, app, "3")
+        graph = canvas(app).graph
+        canvas(app).move(graph.number["mask"])
+        await press(pilot, app, "right_square_bracket")
+        assert here(app) == "mask"
+        await press(pilot, app, "z")
+        assert here(app) == "mask"
 
 
 async def test_capital_m_tells_that_a_function_handles_no_memory() -> None:

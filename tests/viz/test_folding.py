@@ -153,3 +153,9 @@ def test_the_command_writes_mermaid_and_folds_on_request(tmp_path: object) -> No
     assert done.exit_code == 0
     assert "layers_0_qkv_weight" in done.stdout
     assert done.stdout.count("[/") > 10
+
+
+def test_constants_are_weights_of_which_many_are_folded() -> None:
+    module = load(DATA / "bert_layer" / "00_input.py")
+    assert not [node for node in graph(module).nodes if node.kind is Kind.CONSTANT]
+    assert [node for node in graph(module, weights="nodes").nodes if node.kind is Kind.CONSTANT]

@@ -185,6 +185,23 @@ def test_fields_that_are_only_checked_are_hidden() -> None:
     assert drawing.notes == ("2 bindings of memory and lengths are hidden",)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "v{next} = v{last}",
+        "v{next} = (x, v{last})",
+        'v{next} = R.call_packed("vm.builtin.reshape", v{last}, R.shape([4]), sinfo_args=(R.Tensor((4,), "float32"),))',
+    ],
+)
+def test_long_chains_of_copies_tuples_and_reshapes_are_followed(step: str) -> None:
+    count = 150 if "(x" in step else 2000  # a tuple in a tuple has a longer type each time
+    chain = "\n".join(step.format(last=number, next=number + 1) for number in range(count))
+    drawing = drawn(f"v0 = ALLOC\nModule.exp(x, v0)\n{chain}\nreturn v{count}")
+    (source,) = [source for source, target in edges(drawing) if target == "return" and source != "x"]
+    assert drawing.node(source).title == ("tuple" if "(x" in step else "exp")
+    assert len(drawing.nodes) < 3 + count / 4
+
+
 # -- other callees ---------------------------------------------------------------------------------------------------
 
 
