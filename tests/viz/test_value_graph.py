@@ -432,3 +432,36 @@ def test_fields_of_other_tuples_stay_fields() -> None:
     text = f"{head}    a = t[0]\n    b = R.exp(a)\n    return b\n"
     drawing = graph(normalize_with(parse(text))[0], weights="fold")
     assert edges(drawing) == {("t", "a"), ("a", "b"), ("b", "return")}
+
+
+INSIDE = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def inner(y: R.Tensor(("n", 4), "float32"), p: R.Tuple(R.Tensor((4, 4), "float32"))) -> R.Tensor(("n", 4), "float32"):
+        n = T.int64()
+        v = p[0]
+        b = R.matmul(y, v)
+        return b
+
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), params: R.Tuple(R.Tensor((4, 4), "float32"))):
+        n = T.int64()
+        a = Module.inner(x, {given})
+        return a
+"""
+
+
+def test_weights_that_are_handed_on_fold_inside_of_a_call() -> None:
+    module = normalize_with(parse(INSIDE.format(given="params")))[0]
+    drawing = graph(module, weights="fold", inside={"inner"})
+    assert "v (4, 4) f32" in drawing.node("a/b").lines
+
+
+def test_a_tuple_that_is_made_for_a_call_is_read_inside_of_it() -> None:
+    text = INSIDE.format(given="t").replace(
+        "        a = Module",
+        "        w = params[0]\n        e = R.exp(w)\n        t = (e,)\n        a = Module",
+    )
+    drawing = graph(normalize_with(parse(text))[0], weights="nodes", inside={"inner"})
+    assert {("w", "e"), ("e", "t"), ("t", "a/v"), ("a/v", "a/b")} <= edges(drawing)
