@@ -159,3 +159,14 @@ def test_constants_are_weights_of_which_many_are_folded() -> None:
     module = load(DATA / "bert_layer" / "00_input.py")
     assert not [node for node in graph(module).nodes if node.kind is Kind.CONSTANT]
     assert [node for node in graph(module, weights="nodes").nodes if node.kind is Kind.CONSTANT]
+
+
+def test_nodes_say_nothing_twice() -> None:
+    first, second = (load(DATA / "llama" / f"{stage}.py") for stage in ("00_input", "01_LegalizeOps"))
+    assert graph(first).node("reshape1").lines == ("reshape1",)  # the edge tells the shape
+    assert graph(first).node("matmul").lines == ()
+    assert "call_tir" not in {line for node in graph(second).nodes for line in node.lines}
+    assert "×2:" in graph(first, layers="once").svg("builtin")
+    assert ">×2<" not in graph(first, layers="once").svg("builtin")  # the frame tells it
+    lowered = graph(load(DATA / "llama" / "33_AttachGlobalSymbol.py"), memory=True)
+    assert all(node.lines == () for node in lowered.nodes if node.title == "vm.kill_object")
