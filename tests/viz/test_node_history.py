@@ -100,3 +100,7 @@ def test_nodes_keep_their_order_from_stage_to_stage(name: str) -> None:
             assert [was for _, was in sorted(row)] == sorted(was for _, was in row), opened.stages[
                 later
             ].made_by
+
+
+def test_a_merged_node_is_not_split_as_well() -> None:
+    assert into(session("bert_layer"), "FuseOps")[0].story == "18 nodes merged into 7"
