@@ -324,6 +324,7 @@ GRAPH = Command(
         source("--run-calls", "the run of --heat: the calls of this file, as for `run --calls`", "FILE"),
         flag("--calls", "draw which function calls which, with recursive groups, instead of a function"),
         flag("--expand", "draw each of several equal layers, not only the first one"),
+        flag("--memory", "of a lowered function, draw allocations, ends of lives and the shape heap, too"),
         Argument(
             "--inside",
             "draw what calls of these Relax functions compute, in clusters; all for every function",

@@ -6,13 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, reached
+from relax_explorer.core.check.storage import BOOKKEEPING
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, exprs
 from relax_explorer.core.passes import phase_table
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.viz.compact import OpClass, of_packed
 from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.folding import MOST_LINES
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Kind, Mark, Node
+from relax_explorer.viz.kernel_class import of_function
+from relax_explorer.viz.visible import counted
 
 _KINDS = {
     Kind.FUNCTION: "public function",
@@ -20,8 +25,12 @@ _KINDS = {
     Kind.PRIM_FUNC: "PrimFunc",
     Kind.PACKED: "packed function",
 }
-MOST_KERNELS = 60
-"""With more PrimFuncs than this, each Relax function counts those that it calls."""
+MOST_KERNELS = 12
+"""With more PrimFuncs than this, those that a function calls are one node for each class of kernels."""
+_WORDS = {
+    OpClass.MATMUL: "matmul", OpClass.ELEMENTWISE: "element-wise", OpClass.REDUCE: "reduction", OpClass.SHAPE: "layout",
+    OpClass.MEMORY: "memory", OpClass.OTHER: "other",
+}  # fmt: skip
 _OF_A_CALL = frozenset({
     "relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed", "relax.call_pure_packed",
     "relax.call_inplace_packed", "relax.invoke_closure", "relax.invoke_pure_closure", "relax.vm.call_tir_dyn",
@@ -42,16 +51,66 @@ def call_structure(module: IRModule, marks: Mapping[str, Mark] | None = None) ->
     calls = {name: _called(fn) for name, fn in module.relax_functions.items()}
     groups = dict(_groups(module))
     clusters = tuple(dict.fromkeys(groups.values()))
+    held = marks or {}
     folds = len(module.functions) - len(calls) > MOST_KERNELS
-    nodes = tuple(_nodes(module, calls, groups, marks or {}, folds))
+    kernels = _folded(module, calls, held) if folds else {}
+    nodes = (*_nodes(module, calls, groups, held, folds), *kernels.values())
     kinds = {node.kind for node in nodes}
     legend = tuple((str(kind), text) for kind, text in _KINDS.items() if kind in kinds)
     notes = [cluster.title for cluster in clusters]
     if folds:
-        notes.append("PrimFuncs are counted where they are called")
+        notes.append("kernels and builtins of memory stand together by class")
     known = {node.id for node in nodes}
-    edges = tuple(edge for edge in _edges(calls) if edge.target in known)
-    return Drawing("Calls", nodes, edges, clusters, tuple(notes), legend)
+    edges = [edge for edge in _edges(calls) if edge.target in known]
+    edges += [Edge(caller, node.id, node.shape_text) for (caller, _), node in kernels.items() if caller]
+    return Drawing("Calls", nodes, tuple(edges), clusters, tuple(notes), legend)
+
+
+def _folded(
+    module: IRModule, calls: Mapping[str, Calls], marks: Mapping[str, Mark]
+) -> dict[tuple[str, OpClass], Node]:
+    """The kernels that each function calls, and the builtins of memory, by class. Kernels that none calls have the caller \"\"."""
+    found: dict[tuple[str, OpClass], Counts] = {}
+    left = {name: None for name in module.functions if name not in calls}
+    for caller, (direct, passed) in calls.items():
+        for (kind, name), count in (*direct.items(), *[(("function", name), 1) for name in passed]):
+            own = _class_of(kind, name, module)
+            if own is not None:
+                left.pop(name, None)
+                found.setdefault((caller, own), Counter())[kind, name] += count
+    for name in left:
+        found.setdefault(("", _class_of("function", name, module) or OpClass.OTHER), Counter())[
+            "function", name
+        ] = 0
+    return {key: _group_of_kernels(*key, counts, marks) for key, counts in found.items()}
+
+
+def _class_of(kind: str, name: str, module: IRModule) -> OpClass | None:
+    """The class of what is folded: of kernels and of builtins of memory; None for other functions."""
+    if kind == "packed":
+        return OpClass.MEMORY if of_packed(name) is OpClass.MEMORY or name in BOOKKEEPING else None
+    return of_function(name, module) if isinstance(module.functions.get(name), PrimFunc) else None
+
+
+def _group_of_kernels(caller: str, own: OpClass, counts: Counts, marks: Mapping[str, Mark]) -> Node:
+    names = [name for _, name in counts]
+    noun = "builtin" if own is OpClass.MEMORY else "kernel"
+    title = f"{counted(len(names), noun)}: {_WORDS[own]}"
+    lines = [name if count < 2 else f"{name} ×{count}" for (_, name), count in counts.items()]
+    more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+    calls = sum(counts.values())
+    kind = Kind.PACKED if own is OpClass.MEMORY else Kind.PRIM_FUNC
+    return Node(
+        f"{caller} {own.name.lower()}",
+        title,
+        (*(["not called"] * (not calls)), *lines[:MOST_LINES], *more),
+        kind,
+        detail="\n".join(lines),
+        marks=frozenset({Mark.CHANGED}) if any(name in marks for name in names) else frozenset(),
+        family=own.name.lower(),
+        shape_text=counted(calls, "call") if calls else "not called",
+        sources=tuple(names),
+    )
 
 
 def _nodes(
@@ -62,26 +121,28 @@ def _nodes(
     folds: bool,
 ) -> Iterator[Node]:
     seen = _reached(module, calls)
-    kernels = frozenset(module.functions).difference(calls) if folds else frozenset()
     for name, fn in module.functions.items():
-        if name in kernels:
-            continue
         kind, size = Kind.PRIM_FUNC, ""
         if isinstance(fn, e.Function):
             kind = Kind.FUNCTION if "global_symbol" in fn.attrs else Kind.PRIVATE
-            size = _size(fn, calls[name][0], kernels)
+            size = _size(fn)
+        elif folds:
+            continue
         lines = [size] if size else []
         if name not in seen:
             lines.append("not reached from a public function")
         cluster = groups[name].id if name in groups else None
         held = frozenset({marks[name]}) if name in marks else frozenset()
-        badge = "recursive" if cluster else ""
-        yield Node(name, name, tuple(lines), kind, size, cluster=cluster, marks=held, badge=badge)
+        badge, family = "recursive" if cluster else "", of_function(name, module).name.lower()
+        yield Node(
+            name, name, tuple(lines), kind, size, cluster=cluster, marks=held, badge=badge, family=family
+        )
     packed = dict.fromkeys(
         name for direct, _ in calls.values() for kind_, name in direct if kind_ == "packed"
     )
     for name in packed:
-        yield Node(f"packed {name}", name, ("packed function",), Kind.PACKED)
+        if not folds or _class_of("packed", name, module) is None:
+            yield Node(f"packed {name}", name, ("packed function",), Kind.PACKED)
 
 
 def _edges(calls: Mapping[str, Calls]) -> Iterator[Edge]:
@@ -120,16 +181,11 @@ def _groups(module: IRModule) -> Iterator[tuple[str, Cluster]]:
             yield from ((name, cluster) for name in names)
 
 
-def _size(fn: e.Function, calls: Counts, folded: frozenset[str]) -> str:
+def _size(fn: e.Function) -> str:
     """How much a Relax function holds."""
     held = list(bindings(fn))
     nested = sum(type(binding.value) is e.Function for binding in held)
-    inside = sum(name in folded for _, name in calls)
-    counts = ((len(held), "binding"), (nested, "nested function"), (inside, "PrimFunc"))
-    shown = [
-        f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count or noun == "binding"
-    ]
-    return ", ".join(shown)
+    return ", ".join([counted(len(held), "binding"), *([counted(nested, "nested function")] * bool(nested))])
 
 
 def _called(fn: e.Function) -> Calls:

@@ -126,6 +126,13 @@ _CUT = 36  # cells of a text in a box
 _SPACING = Spacing(node=3, dummy=2, rank=1, group=2, label_rank=1)
 _UNNAMED = (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT, Kind.MORE, *FUNCTIONS)
 
+_LETTERS = {
+    "matmul": "M",
+    "elementwise": "E",
+    "reduce": "R",
+    "shape": "S",
+}  # classes of kernels, which keep them without colours
+Texts = tuple[str, str, str, str]
 NORTH, SOUTH, EAST, WEST = 1, 2, 4, 8
 _LINES = {
     NORTH: "│", SOUTH: "│", NORTH | SOUTH: "│", EAST: "─", WEST: "─", EAST | WEST: "─",
@@ -153,6 +160,7 @@ class CellBox:
     name: str
     title: str
     below: str
+    place: str = ""
     joints: frozenset[int] = frozenset()
     is_output: bool = False
 
@@ -177,7 +185,8 @@ class CellBox:
         room = self.width - 2
         glyphs = "".join(mark.glyph for mark in marks) or flat
         glyphs = glyphs.replace(Mark.DONE.glyph, "v") if ascii else glyphs
-        head = _bar(f"{glyphs} {self.name} " if self.name else glyphs, flat, room)
+        corner = f" {self.place} {flat}" if self.place else ""
+        head = _bar(f"{glyphs} {self.name} " if self.name else glyphs, flat, room - columns(corner)) + corner
         body = f" {self.title}"
         foot = list(_bar(f"{below} {self.below} " if self.below else "", below, room))
         taken = columns("".join(foot)) == len(foot)  # else a cell is no character
@@ -217,7 +226,7 @@ def plain(text: str, ascii: bool) -> str:
     """A visible text, with escapes instead of other characters if only ASCII may be used."""
     shown = visible(text)
     if ascii:
-        shown = shown.replace("×", "x")
+        shown = shown.replace("×", "x").replace("↻", "*")
     return shown.encode("ascii", "backslashreplace").decode("ascii") if ascii else shown
 
 
@@ -235,17 +244,19 @@ def cell_picture(graph: Graph, ascii: bool = False) -> CellPicture:
     return _Drawing(texts, sizes, place(sizes, pairs, spacing=_SPACING), pairs, outputs, ascii).picture()
 
 
-def _texts(node: Node, ascii: bool) -> tuple[str, str, str]:
-    """What the upper border, the middle and the lower border say."""
-    name = "" if node.kind in _UNNAMED else node.id
-    title = f"{node.title}  {node.badge}" if node.badge else node.title
-    name, title, below = (fit(plain(text, ascii), _CUT, "...") for text in (name, title, node.shape_text))
-    return name, title, below
+def _texts(node: Node, ascii: bool) -> Texts:
+    """What the upper border, the middle, the lower border and the upper right corner say."""
+    name = "" if node.kind in _UNNAMED or node.id == node.title else node.id
+    letter = _LETTERS.get(node.family, "") if node.kind is Kind.CALL else ""
+    title = " ".join(filter(None, [letter, node.title])) + (f"  {node.badge}" if node.badge else "")
+    found = [fit(plain(text, ascii), _CUT, "...") for text in (name, title, node.shape_text, node.place)]
+    return found[0], found[1], found[2], found[3]
 
 
-def _width(texts: tuple[str, str, str], inputs: int) -> float:
-    name, title, below = map(columns, texts)
-    return float(max(name + 7 if name else 5, title + 4, below + 6, min(2 * inputs + 1, _CUT)))
+def _width(texts: Texts, inputs: int) -> float:
+    name, title, below, place = map(columns, texts)
+    head = (name + 7 if name else 5) + (place + 3 if place else 0)
+    return float(max(head, title + 4, below + 6, min(2 * inputs + 1, _CUT)))
 
 
 @dataclass(slots=True)
@@ -265,7 +276,7 @@ class _Drawing:
     """The lines of one drawing; rows of boxes alternate with channels in which the lines run."""
 
     def __init__(
-        self, texts: list[tuple[str, str, str]], sizes: list[tuple[float, float]], placed: Placement, pairs: list[tuple[int, int]],
+        self, texts: list[Texts], sizes: list[tuple[float, float]], placed: Placement, pairs: list[tuple[int, int]],
         outputs: list[bool], ascii: bool,
     ) -> None:  # fmt: skip
         self.texts, self.outputs, self.ascii = texts, outputs, ascii

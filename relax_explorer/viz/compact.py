@@ -106,12 +106,17 @@ def of_operator(name: str) -> OpClass:
     return OpClass.OTHER if declared is None else _declared(short, declared)
 
 
+def of_fusion(pattern: Fusion) -> OpClass:
+    """The class of a kernel with this pattern."""
+    return _BY_FUSION.get(pattern, OpClass.OTHER)
+
+
 def _declared(short: str, op: type[Op]) -> OpClass:
     if not op.pure or op.writes:
         return OpClass.EFFECT
     if op.fusion is Fusion.OUT_ELEMENTWISE and any(word in short for word in _MATMULS):
         return OpClass.MATMUL
-    return _BY_FUSION.get(op.fusion, OpClass.OTHER)
+    return of_fusion(op.fusion)
 
 
 # -- compact ---------------------------------------------------------------------------------------------------------
@@ -146,10 +151,10 @@ def role(kind: OpClass) -> str:
 
 
 class Compact:
-    """Writes expressions of one function. `names` gives its variables their names."""
+    """Writes expressions of one function. `names` gives its variables their names, `classes` the class of a kernel by its name."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, classes: Callable[[str], OpClass] | None = None) -> None:
+        self.names, self.classes = names, classes
         self.text = ExprText(names, NEW, Constants())
 
     def binding(self, binding: e.Binding) -> list[Piece]:
@@ -215,7 +220,8 @@ def _call(out: Compact, call: e.Call, depth: int) -> list[Piece]:
 
 def _callee(out: Compact, callee: e.Expr) -> Piece:
     if type(callee) is e.GlobalVar:
-        return "call", f"@{callee.name}"
+        kind = out.classes(callee.name) if out.classes is not None else OpClass.OTHER
+        return role(kind or OpClass.CALL), f"@{callee.name}"
     if type(callee) is e.ExternFunc:
         return role(of_packed(callee.name)), quoted(callee.name)
     if isinstance(callee, e.Var):
@@ -256,12 +262,18 @@ def _field(out: Compact, expr: e.TupleGetItem, depth: int) -> list[Piece]:
     return [*out.expr(expr.tuple, depth + 1), ("muted", "["), ("number", str(expr.index)), ("muted", "]")]
 
 
-def _constant(out: Compact, expr: e.Constant, depth: int) -> list[Piece]:
+def scalar(expr: e.Constant) -> str:
+    """A constant of rank 0 with six digits; empty for others."""
     data = expr.data
-    if data is not None and data.ndim == 0:
-        value = data[()]
-        is_float = data.dtype.kind not in "biu"
-        return [("number", f"{float(value):.6g}" if is_float else str(value))]
+    if data is None or data.ndim:
+        return ""
+    return f"{float(data[()]):.6g}" if data.dtype.kind not in "biu" else str(data[()])
+
+
+def _constant(out: Compact, expr: e.Constant, depth: int) -> list[Piece]:
+    number = scalar(expr)
+    if number:
+        return [("number", number)]
     return [("keyword", "const "), ("dimension", short_info(expr.struct_info))]
 
 

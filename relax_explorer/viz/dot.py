@@ -21,7 +21,15 @@ from xml.parsers import expat
 import graphviz
 
 from relax_explorer.viz.child import MOST_MEMORY, ChildOutputTooLong, ChildTimeout, python, run_child
-from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Mark, Node, shapes_in_boxes
+from relax_explorer.viz.graph import (
+    EdgeKind,
+    Graph,
+    Kind,
+    Mark,
+    Node,
+    shapes_in_boxes,
+    without_repeated_counts,
+)
 from relax_explorer.viz.layered import Point
 from relax_explorer.viz.layout import (
     LABEL_LIMIT,
@@ -187,7 +195,7 @@ def dot_label(lines: Iterable[str]) -> str:
 
 def dot_text(graph: Graph) -> str:
     """The graph in the DOT language, light colours; the same graph always gives the same text."""
-    graph = shapes_in_boxes(graph)
+    graph = without_repeated_counts(shapes_in_boxes(graph))
     dot = graphviz.Digraph("relax", comment=None)
     dot.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.3", fontname=_FACE, fontsize="11")
     dot.attr("graph", label=dot_label([graph.title, *graph.notes]), labelloc="t", labeljust="l")
@@ -280,7 +288,7 @@ def draw(graph: Graph, format: str = "svg", engine: Engine = "auto", timeout: fl
         raise ValueError(f"unknown engine {engine!r}; there are {', '.join(ENGINES)}")
     if format not in ("svg", "png"):
         raise ValueError(f"unknown picture format {format!r}; there are svg and png")
-    graph = shapes_in_boxes(graph)
+    graph = without_repeated_counts(shapes_in_boxes(graph))
     notices: list[str] = []
     timed_out = False
     names = ENGINES[1:] if engine == "auto" else (engine,)

@@ -65,8 +65,8 @@ def node_line(graph: Graph, number: int) -> str:
     defined = call if bare else f"{_name(node)} = {call}"
     shape = f"  {visible(node.shape_text, 80)}" if node.shape_text else ""
     kind = f"  [{node.kind}]" if node.kind in (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT) else ""
-    badge = f"  {visible(node.badge, 40)}" if node.badge else ""
-    return f"{defined}{shape}{kind}{badge}"
+    rest = "".join([f"  {visible(text, 40)}" for text in (node.place, node.badge) if text])
+    return f"{defined}{shape}{kind}{rest}"
 
 
 def _name(node: Node) -> str:
@@ -189,6 +189,7 @@ class Drawing(Graph, Shown):
                 "cluster": n.cluster,
                 "marks": [str(mark) for mark in n.marks_in_order],
                 "badge": n.badge,
+                "place": n.place,
                 "output": n.is_output,
             }
             for n in self.nodes

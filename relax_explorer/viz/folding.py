@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Node
+from relax_explorer.viz.value_graph import VIEW
 
 APART_FROM = 100  # nodes from which on a weight is drawn at each of its readers
 FROM = 9  # weights from which on they are folded without being asked
 MOST_LINES = 4  # folded values that a node names
 
 
+def fields_of_weights(fn: e.Function, packed: Collection[e.Var]) -> dict[e.Binding, e.Var]:
+    """The bindings that take a field of a parameter that is a tuple of weights, each with the parameter."""
+    if e.TupleGetItem not in contents(fn).values or not packed:
+        return {}
+    return {
+        binding: value.tuple
+        for binding in bindings(fn)
+        if type(value := binding.value) is e.TupleGetItem
+        and isinstance(value.tuple, e.Var)
+        and value.tuple in packed
+    }
+
+
 def eased(drawing: Drawing, names: Collection[str], weights: str) -> Drawing:
     """The graph with weights folded (fold), as nodes (nodes), folded if there are many (auto), or as it is (whole)."""
-    if weights == "fold" or (weights == "auto" and len(names) >= FROM):
+    count = len(names) + sum([node.kind is Kind.CONSTANT for node in drawing.nodes])
+    if weights == "fold" or (weights == "auto" and count >= FROM):
         return folded(drawing, names)
     is_large = weights != "whole" and len(drawing.nodes) >= APART_FROM
     return at_each_reader(drawing) if is_large else drawing
@@ -181,6 +197,8 @@ class _Block:
             value = binding.value
             if type(value) is e.TupleGetItem and value.tuple in self.weights and binding.var is not None:
                 self.weights.add(binding.var)
+                self.keys[-1] = numbers.setdefault(("field", binding.var.struct_info), len(numbers))
+                slots.clear()
         derived = facts(fn)
         first = derived.number[bindings[0]]
         self.readers = [
@@ -357,6 +375,9 @@ def _value_key(value: e.Expr, slots: list[e.Var], depth: int) -> Hashable | None
         return None if value.struct_info is None else ("value", value.struct_info)
     if depth > _DEEPEST:
         return None
+    if depth and type(value) is e.Call and value.op is VIEW:  # a reshape that is part of its reader
+        _value_key(value.args[0], slots, depth + 1)
+        return None if value.struct_info is None else ("value", value.struct_info)
     if type(value) is e.Constant:
         return _constant_key(value)
     head = _head(value)
@@ -463,10 +484,21 @@ def _only_for(drawing: Drawing, gone: set[str]) -> set[str]:
     readers: dict[str, list[Edge]] = {}
     for edge in drawing.edges:
         readers.setdefault(edge.source, []).append(edge)
-    fed = {edge.target for edge in drawing.edges}
+    fed: dict[str, list[Edge]] = {}
+    for edge in drawing.edges:
+        fed.setdefault(edge.target, []).append(edge)
     return {
-        name for name, found in readers.items() if name not in fed and all(edge.target in gone for edge in found)
+        name for name, found in readers.items()
+        if all(edge.target in gone for edge in found) and _is_given(drawing, drawing.node(name), fed.get(name, ()))
     }  # fmt: skip
+
+
+def _is_given(drawing: Drawing, node: Node, reads: Sequence[Edge]) -> bool:
+    """True for a value that nothing computes: a parameter, a constant, or a field of a parameter."""
+    is_field = node.kind is Kind.TUPLE and all(
+        drawing.node(edge.source).kind is Kind.PARAMETER for edge in reads
+    )
+    return not reads or is_field
 
 
 def _standing(node: Node, equal: list[Node], cluster: str | None) -> Node:

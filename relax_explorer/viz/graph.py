@@ -75,7 +75,8 @@ _GLYPHS = {
 class Node:
     """One box: `title` in bold, `lines` below it, the `shape_text` of its value, and `detail` for the tooltip.
 
-    `badge` is a remark in a few characters, such as the time that it took. `is_output`: a dataflow block outputs the value, so that
+    `badge` is a remark in a few characters, such as the time that it took; `place` is the storage of its value.
+    `is_output`: a dataflow block outputs the value, so that
     it is known behind the block. `sources` are the bindings or the parameter that the
     node stands for, its own first. All texts may hold any characters; whoever draws them escapes them.
     """
@@ -92,14 +93,20 @@ class Node:
     badge: str = ""
     heat: int = -1  # the level of a heat map, 0 the lowest; -1 if it has none
     is_output: bool = False
+    place: str = ""
     sources: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def look(self) -> str:
-        """The role of its colours: its heat, the class of the operation for operators, calls and fields, or its kind."""
+        """The role of its colours: its heat, the class of the operation for operators, calls, fields and kernels, or its kind."""
         if self.heat >= 0:
             return f"heat-{self.heat}"
-        has_family = self.family not in ("", "other") and self.kind in (Kind.OPERATOR, Kind.CALL, Kind.TUPLE)
+        has_family = self.family not in ("", "other") and self.kind in (
+            Kind.OPERATOR,
+            Kind.CALL,
+            Kind.TUPLE,
+            Kind.PRIM_FUNC,
+        )
         return f"is-{self.family}" if has_family else str(self.kind)
 
     @property
@@ -304,6 +311,23 @@ def _by_end(count: int, ends: Iterable[int]) -> list[list[int]]:
 LABELLED_UP_TO = 250  # nodes
 
 AnyGraph = TypeVar("AnyGraph", bound=Graph)
+
+
+def without_repeated_counts(graph: AnyGraph) -> AnyGraph:
+    """A graph whose nodes do not tell how many they stand for where the frame around them does."""
+    titles = {cluster.id: cluster.title for cluster in graph.clusters if cluster.title.startswith("×")}
+    if not titles:
+        return graph
+    nodes = tuple(
+        _uncounted(node, [titles[name] for name in graph.cluster_path(node.cluster) if name in titles])
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def _uncounted(node: Node, titles: list[str]) -> Node:
+    count, _, rest = node.badge.partition("  ")
+    return replace(node, badge=rest) if any(title.startswith(f"{count}:") for title in titles) else node
 
 
 def shapes_in_boxes(graph: AnyGraph) -> AnyGraph:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.cost.parameters import weight_parameters
 from relax_explorer.core.cost.parameters import weights as weights_of
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.expected import expect
@@ -13,15 +14,17 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
-from relax_explorer.core.syntax.printer_expr import scalar_text
 from relax_explorer.viz import folding
-from relax_explorer.viz.compact import OpClass, op_class
+from relax_explorer.viz.compact import OpClass, scalar
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.folding import frame_of, layers_once, placed_inside, repeats
+from relax_explorer.viz.folding import Repeat, frame_of, layers_once, placed_inside, repeats
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
+from relax_explorer.viz.kernel_class import class_of
 from relax_explorer.viz.short import short_info
+from relax_explorer.viz.value_graph import seen, values
 from relax_explorer.viz.visible import counted
 
 
@@ -35,12 +38,14 @@ def graph(
     weights: str = "auto",
     layers: str = "each",
     inside: Collection[str] = (),
+    memory: bool = False,
 ) -> Drawing:
     """The graph of one Relax function (the entry if no name is given), or of its block number `block` alone.
 
     `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many, whole leaves the graph as it is.
     `layers` draws each of several equal layers (each), or the first one for all (once). Calls of the functions `inside` are
-    clusters with what these compute.
+    clusters with what these compute. A lowered function is drawn by its values (`value_graph.py`); `memory` draws its allocations,
+    ends of lives and lengths, too.
 
     Raises Failure if the module has no such function, ValueError if the function has no such block.
 
@@ -58,10 +63,12 @@ def graph(
     if block is not None and not 0 <= block < count:
         raise ValueError(f"{name} has {counted(count, 'block')}, no block {block}")
     marks = {binding: Mark.CHANGED for binding in changed}
-    drawing = _Builder(name, fn, marks, current, selected, module, inside).build(block)
+    packed = weight_parameters(fn)
+    builder = _Builder(name, fn, marks, current, selected, module, inside, memory=memory, packed=packed)
+    drawing = builder.build(block)
     if layers == "once":
-        drawing = layers_once(drawing, repeats(fn))
-    return folding.eased(drawing, weights_of(fn), weights)
+        drawing = layers_once(drawing, [builder.as_written(found) for found in repeats(builder.fn)])
+    return folding.eased(drawing, weights_of(fn) | builder.held, weights)
 
 
 def function_of(module: IRModule, function: str) -> str:
@@ -87,10 +94,16 @@ class _Builder:
         module: IRModule,
         inside: Collection[str] = (),
         around: tuple[str, ...] = (),
+        memory: bool = False,
+        packed: Collection[e.Var] = (),
     ) -> None:
-        self.name, self.fn = name, fn
+        self.values = values(module, fn, memory)
+        self.name, self.fn, self.memory = name, self.values.fn, memory
         self.module, self.inside, self.around = module, inside, (*around, name)
         self.marks, self.current, self.selected = marks, current, selected
+        self.packed = frozenset[e.Expr](packed)
+        self.fields = folding.fields_of_weights(self.fn, packed)
+        self.held = set[str]()  # the names of these fields
         self.names = Names()
         self.ids: dict[e.Var | e.Binding, str] = {}
         self.taken: set[str] = set()
@@ -107,18 +120,41 @@ class _Builder:
         if block is None:
             self._output("return", "return", self.fn.body.body, None)
         used = {edge.source for edge in self.edges}
-        inputs: list[e.Var] = [param for param in self.fn.params if block is None or self._id(param) in used]
+        unpacked = {param for param in self.fields.values() if self._id(param) not in used}
+        inputs: list[e.Var] = [
+            param for param in self.fn.params
+            if self._id(param) in used or (block is None and param not in unpacked)
+        ]  # fmt: skip
         if block is not None:  # a value of another block is an input, too
             drawn = {node.id for node in self.nodes}
             others = [var for var, node_id in self.ids.items() if node_id in used - drawn]
             inputs += [var for var in others if isinstance(var, e.Var) and var not in inputs]
         nodes = [
-            _value_node(self._id(var), self.names(var), Kind.PARAMETER, var, sources=(var,)) for var in inputs
+            _value_node(
+                self._id(var),
+                self.names(var),
+                Kind.PARAMETER,
+                var,
+                sources=(var, *self.values.origins.get(var, ())),
+            )
+            for var in inputs
         ]
         nodes += self.nodes
         known = {node.id for node in nodes}
         edges = [edge for edge in self.edges if edge.source in known and edge.target in known]
-        return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
+        hidden = self.values.hidden
+        notes = (
+            (f"{counted(hidden, 'binding')} of memory and lengths {'is' if hidden == 1 else 'are'} hidden",)
+            if hidden
+            else ()
+        )
+        return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters), notes)
+
+    def as_written(self, repeat: Repeat) -> Repeat:
+        """A repeat of bindings of the program, instead of those that are drawn."""
+        return replace(
+            repeat, bindings=tuple([self.values.sources(binding)[0] for binding in repeat.bindings])
+        )
 
     def _id(self, source: e.Var | e.Binding) -> str:
         """The name in the printed text, made unique: dropped results are all printed as `_`, and numbered here."""
@@ -152,12 +188,15 @@ class _Builder:
         node_id = self._id(var if var is not None else binding)
         name = self.names(var) if var is not None else ""
         title, lines, kind = self._text(binding, name)
-        family = op_class(value) if isinstance(binding, e.VarBinding) else OpClass.OTHER
+        family = class_of(value, self.module) if isinstance(binding, e.VarBinding) else OpClass.OTHER
         info = var.struct_info if var is not None else None
+        sources = self.values.sources(binding)
         detail = f"{name}: {info}" if name else str(info)
-        marks = {self.marks[binding]} if binding in self.marks else set()
-        marks |= {Mark.CURRENT} if binding is self.current else set()
-        marks |= {Mark.SELECTED} if binding is self.selected else set()
+        others = [item.var.name for item in sources[1:] if item.var is not None]
+        detail += f"\nstands for {', '.join(others)} too" if others else ""
+        marks = {self.marks[item] for item in sources if item in self.marks}
+        marks |= {Mark.CURRENT} if self.current in sources else set()
+        marks |= {Mark.SELECTED} if self.selected in sources else set()
         self.nodes.append(
             Node(
                 node_id,
@@ -170,11 +209,14 @@ class _Builder:
                 frozenset(marks),
                 family.name.lower(),
                 is_output=in_dataflow and type(var) is e.Var,
-                sources=(binding,),
+                place=self.values.places.get(binding, ""),
+                sources=sources,
             )
         )
         callee = self._opened(value)
-        if type(value) is e.If:
+        if binding in self.fields:
+            self.held.add(name)
+        elif type(value) is e.If:
             self._branches(value, node_id, name, cluster, short_info(info))
         elif callee is not None:
             self._call_inside(value, node_id, callee, cluster)
@@ -183,7 +225,7 @@ class _Builder:
 
     def _branches(self, value: e.If, node_id: str, name: str, cluster: str | None, shape: str) -> None:
         """Draw the branches of an `if` as clusters; their results lead to its node."""
-        self._read(value.condition, node_id, cluster)
+        self._read(value.condition, node_id, cluster, is_operand=True)
         for branch, label in ((value.true_branch, "then"), (value.false_branch, "else")):
             inner = f"{node_id}.{label}"
             self.clusters.append(Cluster(inner, f"{name}: {label}", cluster))
@@ -207,10 +249,22 @@ class _Builder:
         """Draw what a call computes; its node, moved into the cluster, stands for the result."""
         assert type(call) is e.Call  # the caller found its callee
         fn = self.module.relax_functions[name]
+        given = zip(fn.params, call.args, strict=True)
+        packed = [param for param, arg in given if arg in self.packed]
         inner = _Builder(
-            name, fn, self.marks, self.current, self.selected, self.module, self.inside, self.around
+            name,
+            fn,
+            self.marks,
+            self.current,
+            self.selected,
+            self.module,
+            self.inside,
+            self.around,
+            self.memory,
+            packed,
         )
         drawing = inner.build(None)
+        self.held |= inner.held
         arguments = {
             inner.ids[param]: self._id(arg)
             for param, arg in zip(fn.params, call.args, strict=True)
@@ -224,12 +278,16 @@ class _Builder:
 
     def _output(self, node_id: str, title: str, expr: e.Expr, cluster: str | None) -> None:
         self.nodes.append(_value_node(node_id, title, Kind.OUTPUT, expr, cluster))
-        self._read(expr, node_id, cluster)
+        self._read(expr, node_id, cluster, is_operand=True)
 
-    def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
-        """Add edges from the operands of `expr` to `target`; each constant that is no scalar gets a node."""
-        for var in variables(expr):
-            self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
+    def _read(self, expr: e.Expr, target: str, cluster: str | None, is_operand: bool = False) -> None:
+        """Add edges from the operands of `expr`, or from itself, to `target`; each constant that is no scalar gets a node."""
+        read = [(var, var.struct_info) for var in variables(expr)]
+        if (
+            self.values.origins and type(expr) is not e.Function
+        ):  # where operands are parts and forms of values
+            read = seen((expr,) if is_operand else operands(expr))
+        self.edges += [Edge(self._id(var), target, short_info(info)) for var, info in read]
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue
@@ -238,6 +296,8 @@ class _Builder:
             self.edges.append(Edge(constant_id, target, short_info(constant.struct_info)))
 
     def _text(self, binding: e.Binding, name: str) -> tuple[str, tuple[str, ...], Kind]:
+        if binding in self.fields:
+            return name, (), Kind.PARAMETER
         if type(binding) is e.MatchCast:
             return binding.word, (name, str(binding.struct_info)), Kind.MATCH_CAST
         value = binding.value
@@ -251,12 +311,13 @@ class _Builder:
     def _call(self, call: e.Call, name: str) -> tuple[str, tuple[str, ...], Kind]:
         op = call.op
         if type(op) is not e.OpRef:
-            return getattr(op, "name", "call"), (name,), Kind.CALL
+            title = getattr(op, "name", "call")
+            return title, _lines(title, name, ""), Kind.CALL
         short = op.name.removeprefix("relax.")
         if call.args and isinstance(call.args[0], (e.GlobalVar, e.ExternFunc)):
-            return call.args[0].name, (name, short), Kind.CALL
-        extra = _brief(call)
-        return short, (name, extra) if extra else (name,), Kind.OPERATOR
+            title = call.args[0].name
+            return title, _lines(title, name, short if short != "call_tir" else ""), Kind.CALL
+        return short, _lines(short, name, _brief(call)), Kind.OPERATOR
 
 
 _TITLES: dict[type, tuple[str, Kind]] = {
@@ -268,13 +329,18 @@ _TITLES: dict[type, tuple[str, Kind]] = {
 }
 
 
+def _lines(title: str, name: str, more: str) -> tuple[str, ...]:
+    """The lines below a title: the name, if it tells more than the title, and what else there is to say."""
+    return tuple([text for text in (name, more) if text not in ("", "_", title)])
+
+
 def _value_node(
     node_id: str,
     title: str,
     kind: Kind,
     value: e.Expr,
     cluster: str | None = None,
-    sources: tuple[e.Var, ...] = (),
+    sources: tuple[object, ...] = (),
 ) -> Node:
     """A node that shows only the StructInfo of a value."""
     info = value.struct_info
@@ -283,13 +349,10 @@ def _value_node(
 
 def _brief(call: e.Call) -> str:
     """The scalars and the main attributes of a call."""
-    parts = [
-        scalar_text(arg.data[()])
-        for arg in call.args
-        if type(arg) is e.Constant and arg.data is not None and arg.data.ndim == 0
-    ]
+    parts = [number for arg in call.args if type(arg) is e.Constant and (number := scalar(arg))]
+    own = call.struct_info.dims if isinstance(call.struct_info, s.TensorStructInfo) else None
     for arg in call.args:
-        if type(arg) is e.ShapeExpr:
+        if type(arg) is e.ShapeExpr and arg.values != own:  # which the shape of the value tells
             parts.append(f"({', '.join(map(str, arg.values))})")
         elif type(arg) is e.PrimValue and not isinstance(arg.value, p.PrimVar):
             parts.append(str(arg.value))
@@ -302,8 +365,6 @@ def _brief(call: e.Call) -> str:
 
 
 def _constants(expr: e.Expr) -> list[e.Constant]:
-    from relax_explorer.core.ir.walk import operands
-
     constants: list[e.Constant] = []
     stack = [expr]
     while stack:

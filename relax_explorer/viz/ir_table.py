@@ -7,16 +7,18 @@ Relax functions come first, then kernels, each folded into one row. Rows are wri
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.prim_text import tuple_text
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
-from relax_explorer.viz.compact import Compact, parameters, signature
+from relax_explorer.viz.compact import Compact, OpClass, parameters, role, signature
+from relax_explorer.viz.kernel_class import of_function
 from relax_explorer.viz.lexer import Piece, highlight
 from relax_explorer.viz.short import short_dtype, short_info
 from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
@@ -64,7 +66,7 @@ class IrTable(LazyRows[Row]):
         self.places += outline(name, fn)
         bindings = [place.node for place in self.places if place.kind == "binding" and place.function == name]
         names = self.stage.printed_short.names.get(name) or Names()
-        self._writers[name] = _Writer(names, name, bindings)
+        self._writers[name] = _Writer(names, name, bindings, self.stage.module)
 
     def width_of(self, function: str) -> int:
         """The width of the column with the names of a function's variables."""
@@ -101,7 +103,7 @@ class IrTable(LazyRows[Row]):
         if place.kind == "text":
             return _row(place, highlight(place.text))
         if place.kind == "kernel":
-            return _kernel_row(place)
+            return _kernel_row(place, of_function(place.function, self.stage.module))
         return _row(place) if place.kind == "blank" else self._writers[place.function].row(place)
 
 
@@ -113,9 +115,9 @@ def _row(place: Place, pieces: Iterable[Piece] = (), info: str = "") -> Row:
 class _Writer:
     """Writes the rows of one function, with its columns."""
 
-    def __init__(self, names: Names, name: str, bindings: Sequence[object]) -> None:
+    def __init__(self, names: Names, name: str, bindings: Sequence[object], module: IRModule) -> None:
         self.names, self.name = names, name
-        self.compact = Compact(names)
+        self.compact = Compact(names, partial(of_function, module=module))
         self.digits = max(len(str(len(bindings))), 2)
         shown = [len(names[var]) for item in bindings if (var := getattr(item, "var", None)) is not None]
         self.width = min(max(shown, default=1), WIDEST_NAME)
@@ -171,11 +173,13 @@ _KINDS = {
 }
 
 
-def _kernel_row(place: Place) -> Row:
+def _kernel_row(place: Place, kind: OpClass) -> Row:
     fn, names = place.node, Names()
     assert isinstance(fn, PrimFunc)  # the table says so
     shown = parameters((names[param], _buffer_info(param)) for param in fn.params)
-    return _row(place, [("call", f"@{place.function}"), *shown], f"kernel, {place.number} lines")
+    return _row(
+        place, [(role(kind or OpClass.CALL), f"@{place.function}"), *shown], f"kernel, {place.number} lines"
+    )
 
 
 def _buffer_info(param: object) -> str:

@@ -104,8 +104,8 @@ def title_text(node: Node) -> str:
 
 def line_texts(node: Node) -> list[str]:
     """The displayed lines below the title."""
-    badge = (node.badge,) if node.badge else ()
-    lines = [visible(line, LINE_CUT) for line in (*badge, *node.lines[:LINES_CUT])]
+    first = [text for text in (node.badge, node.place) if text]
+    lines = [visible(line, LINE_CUT) for line in (*first, *node.lines[:LINES_CUT])]
     return [*lines, "…"] if len(node.lines) > LINES_CUT else lines
 
 

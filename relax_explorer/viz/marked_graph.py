@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,28 +22,41 @@ from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Kind, Mark, Node
 from relax_explorer.viz.ir_graph import function_of, graph
 from relax_explorer.viz.palette import HEAT_LEVELS
+from relax_explorer.viz.value_graph import is_copy
 from relax_explorer.viz.visible import counted
 
 _MARKS = {"added": Mark.ADDED, "changed": Mark.CHANGED, "type": Mark.CHANGED}
 
 
 def diff_graph(
-    old: IRModule, new: IRModule, diff: ModuleDiff, function: str = "", weights: str = "auto"
+    old: IRModule,
+    new: IRModule,
+    diff: ModuleDiff,
+    function: str = "",
+    weights: str = "auto",
+    memory: bool = False,
+    heirs: Mapping[str, str] | None = None,
 ) -> Drawing:
-    """The graph of a function of `new` with what `old` has beside it.
+    """The graph of a function of `new` with what `old` has beside it. `heirs` are nodes that go on with one of `old`, where the texts do not tell.
 
     Raises Failure if neither module has such a function.
     """
     name = function_of(new if function in new.relax_functions or not function else old, function)
     sides = [
-        graph(module, name, weights="whole") if name in module.relax_functions else None
+        graph(module, name, weights="whole", memory=memory) if name in module.relax_functions else None
         for module in (old, new)
     ]
     before, after = (side or Drawing(name) for side in sides)
     found = next(
         (item for item in diff.functions if item.name == name), FunctionDiff(name, "same", (), (), ())
     )
-    united = _united(before, after, _partners(before, after, found), _marks(found))
+    partners = _partners(before, after, found)
+    taken = set(partners.values())
+    ids = {node.id for node in after.nodes}
+    partners.update(
+        {one: other for one, other in (heirs or {}).items() if one not in partners and other in ids - taken}
+    )
+    united = _united(before, after, partners, _marks(found))
     held = frozenset[str]().union(
         *(weights_of(module.relax_functions[name]) for module in (old, new) if name in module.relax_functions)
     )
@@ -129,15 +142,17 @@ def _united(before: Drawing, after: Drawing, partner: dict[str, str], marks: dic
     edges = dict.fromkeys(
         Edge(names[edge.source], names[edge.target], edge.label, EdgeKind.REMOVED)
         for edge in before.edges
-        if (names[edge.source], names[edge.target]) not in held
+        if (names[edge.source], names[edge.target]) not in held and names[edge.source] != names[edge.target]
     )
     return Drawing(after.title, tuple(ordered), (*after.edges, *edges), tuple[Cluster, ...](after.clusters))
 
 
 def _marked(node: Node, marks: dict[int, Mark], stayed: set[str]) -> Node:
     found = {marks[id(source)] for source in node.sources if id(source) in marks}
-    if not found and node.id not in stayed:
-        found = {Mark.ADDED}
+    if node.id not in stayed:
+        found = found or {Mark.ADDED}
+    elif Mark.ADDED in found:  # its memory, for example: the value was there before
+        found = {Mark.CHANGED}
     return replace(node, marks=frozenset(found))
 
 
@@ -253,9 +268,10 @@ def _coloured(drawing: Drawing, amounts: Sequence[float | None], whole: float, m
 
 def _amount(node: Node, times: BindingTimes, measure: Measure) -> float | None:
     """The seconds or bytes of a node; None if it did not run."""
+    own = [source for source in node.sources if not is_copy(source)]  # which hold no bytes of their own
     rows = [
         times.rows[source]
-        for source in node.sources
+        for source in (own or node.sources)
         if isinstance(source, (e.VarBinding, e.MatchCast)) and source in times.rows
     ]
     if not rows:

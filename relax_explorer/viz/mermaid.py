@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_explorer.viz.graph import Cluster, EdgeKind, Graph, Kind, Mark, shapes_in_boxes
+from relax_explorer.viz.graph import (
+    Cluster,
+    EdgeKind,
+    Graph,
+    Kind,
+    Mark,
+    shapes_in_boxes,
+    without_repeated_counts,
+)
 from relax_explorer.viz.layout import edge_text, line_texts, title_text
 from relax_explorer.viz.palette import LIGHT
 
@@ -23,7 +31,7 @@ _QUOTED = {character: f"#{ord(character)};" for character in '"#<>&;`\\[](){}|'}
 
 def mermaid_text(graph: Graph) -> str:
     """The flowchart. Nodes are called n0, n1, …, so that no name of the program is an identifier."""
-    return "\n".join(_lines(shapes_in_boxes(graph))) + "\n"
+    return "\n".join(_lines(without_repeated_counts(shapes_in_boxes(graph)))) + "\n"
 
 
 def _lines(graph: Graph) -> Iterator[str]:

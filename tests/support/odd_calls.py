@@ -492,6 +492,9 @@ CALLS = tuple(
 2 graph {plain} --heat time --shape n
 2 graph {plain} --heat bytes --input nobody=ones
 0 graph {plain} --heat bytes --expand
+0 graph {plain} --memory
+0 graph {plain} --memory --between 0..0
+2 graph {plain} --memory --calls
 2 graph {plain} -o {folder}/out.xyz
 2 diff {plain} --between ²..1
 0 diff {plain} --between 0..

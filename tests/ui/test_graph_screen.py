@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
+from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView
 from relax_explorer.viz.graph import Mark
-from tests.support.roundtrip import SAMPLES
+from tests.support.roundtrip import DATA, SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text
 from tests.ui.test_screens import idle, press, typed
 
+LOWERED = LLAMA.replace("00_input", "33_AttachGlobalSymbol")
 FUSED = LLAMA.replace("00_input", "04_FuseOps")
 BROKEN = str(SAMPLES[0].parent / "broken_build")
 
@@ -152,6 +154,90 @@ async def test_equal_layers_are_drawn_once_until_z() -> None:
         assert here(app) == "matmul8"
         await press(pilot, app, "a", "z")
         assert len(canvas(app).rows) == few
+
+
+async def test_a_lowered_function_shows_values_and_m_its_memory() -> None:
+    app = Explorer(LOWERED, pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "var:alloc18", "slash")
+        await press(pilot, app, "3")
+        assert here(app) == "alloc18"
+        assert canvas(app).graph.nodes[canvas(app).cursor].title == "matmul4"
+        assert app.state.selection.variable == "alloc18"
+        assert "M matmul4" in screen_text(app)
+        assert "of memory and lengths are hidden" in screen_text(app)
+        few = len(canvas(app).rows)
+        await press(pilot, app, "M")
+        assert len(canvas(app).rows) > 3 * few
+        assert here(app) == "alloc18"  # its allocation
+        assert command_line(app).endswith("--memory")
+        await press(pilot, app, "M")
+        assert len(canvas(app).rows) == few
+
+
+async def test_the_next_stage_keeps_the_place_and_tells_what_was_merged() -> None:
+    app = Explorer(str(DATA / "llama"), pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3", "j", "j", "j", "j", "j", "j")
+
+        def place() -> tuple[int, int]:
+            box, (x, y) = canvas(app).box, canvas(app).scroll_offset
+            assert box is not None
+            return box.middle - int(x), box.top - int(y)
+
+        name, before = here(app), place()
+        assert before[1] < 38
+        await press(pilot, app, "right_square_bracket")
+        assert app.state.selection.stage == 1
+        assert (here(app), place()) == (name, before)
+        await press(pilot, app, "right_square_bracket", "right_square_bracket")
+        assert "nodes merged into" in screen_text(app)
+        assert here(app) == name
+        await press(pilot, app, "left_square_bracket")
+        assert "split into" in screen_text(app)
+
+
+async def test_a_parameter_under_the_cursor_stays_there() -> None:
+    app = Explorer(str(DATA / "llama"), pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "mask", "slash")
+        await press(pilot, app, "3")
+        graph = canvas(app).graph
+        canvas(app).move(graph.number["mask"])
+        await press(pilot, app, "right_square_bracket")
+        assert here(app) == "mask"
+        await press(pilot, app, "z")
+        assert here(app) == "mask"
+
+
+async def test_capital_m_tells_that_a_function_handles_no_memory() -> None:
+    app = Explorer(LLAMA, pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3", "M")
+        assert "handles no memory" in screen_text(app)
+        assert not app.state.options.shows_memory
+
+
+async def test_the_map_does_not_keep_a_drawing_from_fitting() -> None:
+    app = Explorer(LOWERED, pipeline="")
+    async with app.run_test(size=(200, 110)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3")
+        view, map_ = canvas(app), app.frame.query_one("#map", MapView)
+        width = view.picture.width
+        assert not map_.display
+        seen = set()
+        for columns in (width + 30, width + 2, width + 1, width - 2, width + 2, width + 8):
+            await pilot.resize_terminal(columns, 110)
+            await idle(pilot, app)
+            seen.add(map_.display)
+            assert map_.display == (columns < width + 2), columns
+            assert map_.display or not view.is_cut
+        assert seen == {True, False}
 
 
 async def test_d_shows_what_the_stage_removed_and_c_how_long_a_run_takes() -> None:

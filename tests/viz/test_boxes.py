@@ -61,12 +61,12 @@ def test_marks_show_without_colour() -> None:
     assert "┏" in boxes
     assert "╔" in boxes
     assert "#=" in plain
-    marked = Drawing("", tuple(Node(mark, mark, marks=frozenset({mark})) for mark in Mark))
+    marked = Drawing("", tuple(Node(f"n_{mark}", mark, marks=frozenset({mark})) for mark in Mark))
     for ascii in (False, True):
         text = box_text(marked, 200, ascii) or ""
         for mark in Mark:
             glyph = "v" if ascii and mark is Mark.DONE else mark.glyph
-            assert f"{glyph} {mark} " in text
+            assert f"{glyph} n_{mark} " in text
     for mark in Mark:
         assert f"{mark.glyph} " in tree_text(marked, 80)
 

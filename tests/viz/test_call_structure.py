@@ -127,13 +127,40 @@ def test_what_no_public_function_reaches_says_so() -> None:
     assert call_structure(module(outside)).nodes[0].lines == ()
 
 
-def test_many_kernels_are_counted_in_their_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_kernels_stand_together_by_class_under_each_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "MOST_KERNELS", 0)
-    calls = function("main", f"a = R.call_tir(M.copy, (n,), out_sinfo={SCALAR})", "return a")
-    found = call_structure(module(KERNEL, calls))
-    assert [node.id for node in found.nodes] == ["main"]
-    assert found.node("main").shape_text == "1 binding, 1 PrimFunc"
-    assert found.notes == ("PrimFuncs are counted where they are called",)
+    call = f"R.call_tir(M.copy, (n,), out_sinfo={SCALAR})"
+    calls, other = (
+        function("main", f"a = {call}", f"b = {call}", "return b"),
+        function("other", f"a = {call}", "return a"),
+    )
+    found = call_structure(module(KERNEL, calls, other))
+    groups = [node for node in found.nodes if node.kind is Kind.PRIM_FUNC]
+    assert edges(found) == {("main", groups[0].id): "2 calls", ("other", groups[1].id): "1 call"}
+    assert groups[0].sources == ("copy",)
+    assert groups[0].lines == ("copy ×2",)
+    assert groups[0].title == "1 kernel: element-wise"
+    assert found.notes == ("kernels and builtins of memory stand together by class",)
+
+
+def test_kernels_that_nobody_calls_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "MOST_KERNELS", 0)
+    found = call_structure(module(KERNEL, function("main", "return n")))
+    assert [(node.title, node.shape_text) for node in found.nodes if node.sources] == [
+        ("1 kernel: element-wise", "not called")
+    ]
+    assert not found.edges
+
+
+def test_a_lowered_stage_counts_calls_of_each_class() -> None:
+    found = call_structure(load(str(DATA / "llama" / "33_AttachGlobalSymbol.py")), {"matmul2": Mark.CHANGED})
+    groups = {node.family: node for node in found.nodes if node.sources and node.shape_text != "not called"}
+    assert groups["matmul"].shape_text == "13 calls"
+    assert groups["matmul"].look == "is-matmul"
+    assert groups["matmul"].marks == {Mark.CHANGED}
+    assert groups["memory"].sources[0] == "vm.builtin.check_tensor_info"
+    kernels = len(load(str(DATA / "llama" / "33_AttachGlobalSymbol.py")).functions) - 1  # without `forward`
+    assert sum(len(node.sources) for node in found.nodes if node.kind is Kind.PRIM_FUNC) == kernels
 
 
 def test_marks_are_those_of_the_caller() -> None:

@@ -21,6 +21,7 @@ from relax_explorer.viz.marked_graph import diff_graph
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 
+CORPUS = Path(__file__).parents[1] / "data" / "corpus" / "llama"
 BROKEN = str(SAMPLES[0].parent / "broken_build")
 HEAD = 'c: R.Tensor((), "bool"), x: R.Tensor((2, 3), "float32"), w: R.Tensor((2, 3), "float32")'
 
@@ -43,6 +44,15 @@ def removed_edges(drawing: Drawing) -> set[tuple[str, str]]:
 
 
 OLD = module("a = R.exp(x)\nb = R.sin(a)\nd = R.add(b, w)\nreturn d")
+
+
+@pytest.mark.parametrize(
+    ("stages", "removed", "added"), [("24..25", 2, 0), ("23..33", 11, 0), ("28..33", 0, 0)]
+)
+def test_values_go_on_through_lowering(stages: str, removed: int, added: int) -> None:
+    found = rxe_cli("graph", str(CORPUS), "--between", stages, "--format", "json")
+    marks = [mark for node in json.loads(found.output)["nodes"] for mark in node["marks"]]
+    assert (marks.count("removed"), marks.count("added")) == (removed, added)
 
 
 def test_added_removed_and_changed_nodes_have_signs() -> None:

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
+from relax_explorer.core.cost.parameters import weights
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.viz.folding import folded, weights
+from relax_explorer.viz.folding import folded
 from relax_explorer.viz.graph import Kind
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.layout import lay_out
@@ -153,3 +154,20 @@ def test_the_command_writes_mermaid_and_folds_on_request(tmp_path: object) -> No
     assert done.exit_code == 0
     assert "layers_0_qkv_weight" in done.stdout
     assert done.stdout.count("[/") > 10
+
+
+def test_constants_are_weights_of_which_many_are_folded() -> None:
+    module = load(DATA / "bert_layer" / "00_input.py")
+    assert not [node for node in graph(module).nodes if node.kind is Kind.CONSTANT]
+    assert [node for node in graph(module, weights="nodes").nodes if node.kind is Kind.CONSTANT]
+
+
+def test_nodes_say_nothing_twice() -> None:
+    first, second = (load(DATA / "llama" / f"{stage}.py") for stage in ("00_input", "01_LegalizeOps"))
+    assert graph(first).node("reshape1").lines == ("reshape1",)  # the edge tells the shape
+    assert graph(first).node("matmul").lines == ()
+    assert "call_tir" not in {line for node in graph(second).nodes for line in node.lines}
+    assert "×2:" in graph(first, layers="once").svg("builtin")
+    assert ">×2<" not in graph(first, layers="once").svg("builtin")  # the frame tells it
+    lowered = graph(load(DATA / "llama" / "33_AttachGlobalSymbol.py"), memory=True)
+    assert all(node.lines == () for node in lowered.nodes if node.title == "vm.kill_object")

@@ -55,6 +55,34 @@ def layered(
     return module
 
 
+def test_layers_that_take_their_weights_from_a_tuple_are_equal() -> None:
+    layer = "        w{n} = params[{n}]\n        a{n} = R.matmul({h}, w{n})\n        b{n} = R.add(a{n}, m)\n        g{n} = R.exp(b{n})\n"
+    text, last = "", "x"
+    for n in range(6):
+        text, last = text + layer.format(n=n, h=last), f"g{n}"
+    packed = ", ".join(['R.Tensor((8, 8), "float32")'] * 6)
+    head = f'x: R.Tensor(("k", 8), "float32"), m: R.Tensor((8,), "float32"), params: R.Tuple({packed})'
+    source = f"@R.function\ndef main({head}):\n    with R.dataflow():\n{text}        R.output({last})\n    return {last}\n"
+    module = normalize_with(parse(source))[0]
+    assert counts(module) == [(4, 6)]
+    drawing = graph(module, layers="once", weights="fold")
+    assert [node.id for node in drawing.nodes] == ["x", "a0", "b0", "g0", "return"]
+    assert "w0 (8, 8) f32" in drawing.node("a0").lines
+
+
+def test_fields_that_only_hidden_layers_read_are_hidden() -> None:
+    layer = "        a{n} = R.add({h}, p{n})\n        b{n} = R.add(a{n}, m)\n        g{n} = R.exp(b{n})\n"
+    text = "".join(f"        p{n} = past[{n}]\n" for n in range(8))
+    last = "x"
+    for n in range(8):
+        text, last = text + layer.format(n=n, h=last), f"g{n}"
+    packed = ", ".join(['R.Tensor(("k", 8), "float32")'] * 8)
+    head = f'x: R.Tensor(("k", 8), "float32"), m: R.Tensor((8,), "float32"), past: R.Tuple({packed})'
+    source = f"@R.function\ndef main({head}):\n    with R.dataflow():\n{text}        R.output({last})\n    return {last}\n"
+    drawing = graph(normalize_with(parse(source))[0], layers="once")
+    assert [node.id for node in drawing.nodes if node.title.startswith("[")] == ["p0"]
+
+
 def counts(module: IRModule) -> list[tuple[int, int]]:
     return [(item.length, item.count) for item in repeats(module.relax_functions["main"])]
 

@@ -335,33 +335,25 @@ SAME = frozenset(
 )
 """Calls whose result is the memory of their first operand."""
 VIEWS = frozenset({"relax.memory.view", "runtime.TVMTensorCreateView"})
-NO_ACCESS = frozenset(
-    {
-        *[
-            "relax.memory.kill_tensor",
-            "relax.memory.kill_storage",
-            "relax.vm.kill_object",
-            "relax.null_value",
-        ],
-        *["relax.shape_of", "relax.size", "relax.builtin.alloc_tensor", "vm.builtin.shape_of"],
-        *[
-            "vm.builtin.match_shape",
-            "vm.builtin.match_prim_value",
-            "vm.builtin.make_shape",
-            "vm.builtin.null_value",
-        ],
-        *[
-            f"vm.builtin.check_{kind}_info"
-            for kind in ("tensor", "shape", "prim_value", "tuple", "func", "string")
-        ],
-        *["vm.builtin.make_prim_value", "vm.builtin.alloc_shape_heap", "vm.builtin.tuple_reset_item"],
-        *[
-            f"relax.inspect.tensor_{what}"
-            for what in ("stride_i", "byte_offset", "elem_offset", "shape_i", "dtype_code")
-        ],
-        *["relax.inspect.tensor_dtype_bits", "relax.inspect.tensor_dtype_lanes", "relax.inspect.tensor_ndim"],
-    }
-)
+KILLS = frozenset(["relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"])
+BOOKKEEPING = KILLS | {
+    *["relax.null_value", "vm.builtin.null_value", "vm.builtin.tuple_reset_item"],
+    *["vm.builtin.alloc_shape_heap", "vm.builtin.match_shape", "vm.builtin.match_prim_value"],
+    *["vm.builtin.make_shape", "vm.builtin.make_prim_value"],
+    *[
+        f"vm.builtin.check_{kind}_info"
+        for kind in ("tensor", "shape", "prim_value", "tuple", "func", "string")
+    ],
+}
+"""Calls that compute no value of the program: ends of lives, and what the shape heap is for."""
+NO_ACCESS = BOOKKEEPING | {
+    *["relax.shape_of", "relax.size", "relax.builtin.alloc_tensor", "vm.builtin.shape_of"],
+    *[
+        f"relax.inspect.tensor_{what}"
+        for what in ("stride_i", "byte_offset", "elem_offset", "shape_i", "dtype_code")
+    ],
+    *["relax.inspect.tensor_dtype_bits", "relax.inspect.tensor_dtype_lanes", "relax.inspect.tensor_ndim"],
+}
 """Calls that look at no element of a tensor."""
 PURE_KERNELS = frozenset(
     f"relax.call_{name}" for name in ("tir", "tir_inplace", "tir_with_grad", "dps_packed")

@@ -144,6 +144,13 @@ class MachineState:
         elif name == "relax.builtin.alloc_tensor" and len(args) > 1:
             self._note(var, self._dims_of(args[0]), TENSOR, _dtype(args[1]), place)
 
+    def lengths(self, shape: e.Expr) -> tuple[p.PrimExpr, ...] | None:
+        """The lengths of a shape, as it is written or as the function made it of the heap."""
+        if isinstance(shape, e.ShapeExpr):
+            return shape.values
+        made = self._made.get(self.root(shape))
+        return None if made is None else made.dims
+
     def _dims_of(self, shape: e.Expr) -> Sequence[p.PrimExpr | None]:
         if isinstance(shape, e.ShapeExpr):
             return shape.values if all(isinstance(dim, p.IntImm) for dim in shape.values) else [None]

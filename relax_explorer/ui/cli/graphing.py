@@ -38,16 +38,19 @@ from relax_explorer.viz.dot import DrawError, Engine
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Counted, Measure, diff_graph, heated, heated_by_cost
+from relax_explorer.viz.node_history import heirs
 from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.visible import json_document
 
 
 def between_stages(
-    session: Session, left: Snapshot, right: Snapshot, func: str | None, weights: str
+    session: Session, left: Snapshot, right: Snapshot, func: str | None, weights: str, memory: bool
 ) -> Drawing:
     """The graph of a function with what differs between two stages."""
     difference = session.between(left, right)
-    drawing = diff_graph(left.module, right.module, difference, func or right.entry, weights)
+    name = func or right.entry
+    followed = heirs(session, left, right, name, memory)
+    drawing = diff_graph(left.module, right.module, difference, name, weights, memory, followed)
     stages = " → ".join(f"{stage.label} {stage.made_by}" for stage in (left, right))
     return replace(drawing, title=f"{drawing.title}: {stages}")
 
@@ -105,13 +108,25 @@ def with_machine_heat(session: Session, input: str, stage: Snapshot, drawing: Dr
 
 
 def of_stage(
-    stage: Snapshot, func: str | None, block: int | None, weights: str, layers: str, inside: str | None
+    stage: Snapshot,
+    func: str | None,
+    block: int | None,
+    weights: str,
+    layers: str,
+    inside: str | None,
+    memory: bool,
 ) -> Drawing:
     """The graph of one function of a stage, or of one of its blocks."""
     opened = opened_functions(stage.module, inside)
     try:
         return function_graph(
-            stage.module, func or stage.entry, block=block, weights=weights, layers=layers, inside=opened
+            stage.module,
+            func or stage.entry,
+            block=block,
+            weights=weights,
+            layers=layers,
+            inside=opened,
+            memory=memory,
         )
     except ValueError as error:  # it has no such block
         raise click.UsageError(str(error)) from None
@@ -143,7 +158,7 @@ def check_options(
         raise click.UsageError("--between draws two stages: leave --stage, --heat and --inside out")
     if is_mixed:
         raise click.UsageError(
-            "--calls draws all functions: leave --func, --inside, --heat and --between out"
+            "--calls draws all functions: leave --func, --inside, --heat, --memory and --between out"
         )
     if is_more_than_block:
         raise click.UsageError(
@@ -155,7 +170,7 @@ def check_options(
 
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
-    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Measure | None,
+    around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, memory: bool, between: str | None, heat: Measure | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
 ) -> Result:  # fmt: skip
     """Draw a graph."""
@@ -165,18 +180,18 @@ def graph(
         (stage, heat, inside),
         heat,
         (input_, shape, run_calls),
-        calls and bool(func or inside or heat or between),
+        calls and bool(func or inside or heat or between or memory),
         block is not None and bool(calls or inside or between),
     )
     session = open_session(input, passes)
     if between is not None:
-        drawing = between_stages(session, *two_stages(session, between), func, weights)
+        drawing = between_stages(session, *two_stages(session, between), func, weights, memory)
     elif calls:
         drawing = call_structure(chosen(session, stage).module)
     else:
         snapshot = chosen(session, stage)
         layers = "each" if expand or around is not None or block is not None else "once"
-        drawing = of_stage(snapshot, func, block, weights, layers, inside)
+        drawing = of_stage(snapshot, func, block, weights, layers, inside, memory)
         if heat == "machine":
             drawing = with_machine_heat(session, input, snapshot, drawing)
         elif heat in ("flops", "moved", "peak"):
@@ -184,7 +199,8 @@ def graph(
         elif heat is not None:
             drawing = with_heat(session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls)
     if around is not None:
-        centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
+        named = (node.id for node in drawing.nodes if around in (node.title, *node.lines))
+        centre = around if around in drawing.number else next(named, None)
         if centre is None:
             raise click.UsageError(f"the graph has no {'function' if calls else 'variable'} {around!r}")
         drawing = drawing.neighbourhood(centre, radius, max_nodes)

@@ -246,6 +246,7 @@ KEYS: Keymap = (
         _act("L", "pan(1, 0)", "Pan; the cursor stays", name="pan-right"),
         _act("f", "calls", "Functions: which calls which; Enter opens one", "functions"),
         _act("z", "layers", "Draw equal layers once or each"),
+        _act("M", "memory", "Show or hide allocations, ends of lives and lengths of a lowered function", name="memory"),
         _act("Enter", "enter", "Go to the binding: in Debug during a run, else in Passes", "go there"),
         _act("o", "open", "Show or hide what the called function computes"),
         _act("d", "removed", "Show what the stage removed, too: its changes as one graph", "changes"),

@@ -42,6 +42,7 @@ from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
 from relax_explorer.viz.marked_graph import Measure
+from relax_explorer.viz.node_history import NodeHistory, heirs, node_history
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row
@@ -105,12 +106,18 @@ MOST_TRACED = 2_000  # bindings of a function whose values are traced unasked; t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphPicture:
-    """A graph laid out for the terminal, with a row for each node; `number` finds the node of a binding by its identity."""
+    """A graph laid out for the terminal, with a row for each node; `number` finds the node of a binding by its identity.
+
+    `shown` is the session, the stage and the function of the graph of a whole function. `history` tells what became of the nodes of the
+    graph that was shown before, of another stage.
+    """
 
     graph: Graph
     picture: CellPicture
     rows: tuple[Row, ...]
     number: Mapping[int, int]
+    shown: tuple[Session, int, str] | None = None
+    history: NodeHistory | None = None
 
 
 MEASURES: dict[str, Measure] = {"time": "time", "bytes": "bytes", "machine": "machine"}
@@ -140,12 +147,16 @@ def _marked_graph(state: State) -> Drawing:
     from relax_explorer.viz.marked_graph import diff_graph
 
     session, stage = state.opened
-    name = graphed_function(state)
+    name, options = graphed_function(state), state.options
     if not (stage.number and stage.changed):
-        return graph(stage.module, name, layers=state.options.layers, inside=state.options.inside)
+        return graph(
+            stage.module, name, layers=options.layers, inside=options.inside, memory=options.shows_memory
+        )
     difference = session.diff(stage.number - 1, stage.number)
-    if state.options.shows_removed:
-        return diff_graph(session.stages[stage.number - 1].module, stage.module, difference, name)
+    if options.shows_removed:
+        before, memory = session.stages[stage.number - 1], options.shows_memory
+        followed = heirs(session, before, stage, name, memory)
+        return diff_graph(before.module, stage.module, difference, name, memory=memory, heirs=followed)
     changed = [
         unit
         for fn in difference.functions
@@ -154,7 +165,9 @@ def _marked_graph(state: State) -> Drawing:
         and pair.kind in ("added", "changed", "type")
         and not isinstance(unit := fn.new[pair.b], Line)
     ]
-    return graph(stage.module, name, changed, layers=state.options.layers, inside=state.options.inside)
+    return graph(
+        stage.module, name, changed, layers=options.layers, inside=options.inside, memory=options.shows_memory
+    )
 
 
 def _calls(state: State) -> Drawing:
@@ -205,10 +218,12 @@ def taken_there(session: Session, name: str) -> BindingTimes | None:
     return times if times.rows else None
 
 
-def graph_picture(state: State, times: BindingTimes | None) -> GraphPicture:
-    """The graph laid out for the terminal. The canvas marks the run."""
+def graph_picture(state: State, times: BindingTimes | None, last: GraphPicture | None = None) -> GraphPicture:
+    """The graph laid out for the terminal, with what became of the nodes of the `last` one. The canvas marks the run."""
     drawing = graph_of(state, times)
-    name = graphed_function(state)
+    name, options = graphed_function(state), state.options
+    is_whole = not (options.calls or options.radius or options.shows_removed)
+    shown = (state.opened[0], state.selection.stage, name) if is_whole else None
     found = [
         Row(
             node_line(drawing, number),
@@ -223,7 +238,22 @@ def graph_picture(state: State, times: BindingTimes | None) -> GraphPicture:
     for number, node in enumerate(drawing.nodes):
         for source in node.sources:
             numbers.setdefault(id(source), number)
-    return GraphPicture(drawing, cell_picture(drawing), tuple(found), numbers)
+    history = _history(shown, drawing, last)
+    return GraphPicture(drawing, cell_picture(drawing), tuple(found), numbers, shown, history)
+
+
+def _history(
+    shown: tuple[Session, int, str] | None, drawing: Drawing, last: GraphPicture | None
+) -> NodeHistory | None:
+    """What became of the nodes of the last graph, if it is that of the function in another stage."""
+    if shown is None or last is None or last.shown is None:
+        return None
+    (session, number, name), (before, earlier, function) = shown, last.shown
+    if session is not before or name != function or number == earlier:
+        return None
+    functions = session.diff(min(number, earlier), max(number, earlier)).functions
+    found = next((item for item in functions if item.name == name), None)
+    return None if found is None else node_history(last.graph, drawing, found, number < earlier)
 
 
 class Pictures:

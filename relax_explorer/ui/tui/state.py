@@ -52,7 +52,7 @@ class Options:
 
     `density` is compact, typed or written; `diff` is inline, only or off; `opened` are kernels with all lines; `radius` is that of
     the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
-    graph, None where it has room; `layers` draws equal layers once or each; `shows_removed` shows in the
+    graph, None where it has room; `layers` draws equal layers once or each; `shows_memory` draws allocations; `shows_removed` shows in the
     graph what the stage removed; `heat` colours it by time or bytes; `inside` are
     functions whose calls are opened in the graph; `calls` draws which function calls
     which; `lower` is the table below the program in a narrow debug screen;
@@ -70,6 +70,7 @@ class Options:
     radius: int = 0
     shows_map: bool | None = None
     layers: str = "once"
+    shows_memory: bool = False
     inside: frozenset[str] = frozenset()
     calls: bool = False
     shows_removed: bool = False

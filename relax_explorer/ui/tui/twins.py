@@ -83,7 +83,8 @@ def command_line(app: Controls) -> str:
         func = {"func": function} if function else {}
         return staged(app, "shapes", given=given or None, proved=is_all or None, **func)
     if screen == "graph":
-        calls: dict[str, object] = {"calls": True, "func": None} if state.options.calls else {}
+        memory = {"memory": True} if state.options.shows_memory else {}
+        calls: dict[str, object] = {"calls": True, "func": None} if state.options.calls else {**memory}
         return staged(app, "graph", **calls)
     if screen == "passes":
         return staged(app, "show")

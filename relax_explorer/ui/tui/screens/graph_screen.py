@@ -29,6 +29,7 @@ from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView, Pan
 from relax_explorer.viz.cells import Direction, neighbour, paged
 from relax_explorer.viz.folding import frame_of
 from relax_explorer.viz.graph import Mark, Node
+from relax_explorer.viz.value_graph import handles_memory
 from relax_explorer.viz.visible import fit, visible
 
 RunKey = tuple[int, str, str]
@@ -88,8 +89,8 @@ class GraphScreen(Frame):
             if options.calls and not options.radius
             else (selection.function, selection.binding if options.radius else None)
         )
-        asked = (state.session, selection.stage, *at, options.calls, options.layers, options.shows_removed, options.inside,
-                 options.heat, times, options.radius)  # fmt: skip
+        asked = (state.session, selection.stage, *at, options.calls, options.layers, options.shows_memory, options.shows_removed,
+                 options.inside, options.heat, times, options.radius)  # fmt: skip
         if asked != self._asked:
             self._asked = asked
             self._start(state, times)
@@ -97,15 +98,21 @@ class GraphScreen(Frame):
             self._follow(state)
 
     def _start(self, state: State, times: BindingTimes | None) -> None:
+        last = self._picture
+
         def work(job: Job) -> GraphPicture:
-            return graph_picture(state, times)
+            return graph_picture(state, times, last)
 
         self.explorer.jobs.start("graph", "drawing the graph", work, self._show)
 
     def _show(self, found: GraphPicture) -> None:
         self._picture, self._step = found, None
         state = self.explorer.state
-        self.canvas.show_graph(found.graph, found.picture, found.rows, self._selected(state) or 0)
+        cursor = self._heir(found, self._selected(state))
+        stays = found.history is not None and self.canvas.box is not None
+        self.canvas.show_graph(found.graph, found.picture, found.rows, cursor, stays)
+        if found.history is not None and found.history.story:
+            self.explorer.say(found.history.story)
         notes = [*found.graph.notes]
         if found.picture.untraced:
             notes.append(f"{found.picture.untraced} long lines are not drawn")
@@ -117,11 +124,25 @@ class GraphScreen(Frame):
         self._draw_place()
         self.call_after_refresh(self._draw_map)  # the map may have got its size by then
 
+    def _heir(self, found: GraphPicture, selected: int | None) -> int:
+        """The node for the cursor: the selected one, else what the one under it became."""
+        nodes, here = self.canvas.graph.nodes, self.canvas.cursor
+        if selected is not None or here >= len(nodes):
+            return selected or 0
+        old = nodes[here].id
+        if found.history is None:
+            return found.graph.number.get(old, 0)
+        before = found.history.before
+        heirs = (number for number, node in enumerate(found.graph.nodes) if old in before.get(node.id, ()))
+        return next(heirs, 0)
+
     def _selected(self, state: State) -> int | None:
         """The node of the selected binding, by identity, else by name; None if it has none."""
         binding, picture = state.selection.binding, self._picture
         if picture is not None and state.options.calls:
-            return picture.graph.number.get(state.selection.function)
+            nodes, name = picture.graph.nodes, state.selection.function
+            groups = (number for number, node in enumerate(nodes) if name in node.sources)
+            return picture.graph.number.get(name, next(groups, None))
         if binding is None or picture is None:
             return None
         nodes, here = picture.graph.nodes, self.canvas.cursor
@@ -183,15 +204,16 @@ class GraphScreen(Frame):
             f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
             *["output of its dataflow block"] * node.is_output,
-            *(visible(line) for line in node.lines[1:]),
+            *(visible(line) for line in node.lines if line not in (node.id, node.shape_text)),
             *([f"within {radius} edges, a shows all"] if radius else []),
         ]
         return [fit(f" {row.text}", width), fit(f" {' · '.join(parts)}", width)]
 
     def _draw_map(self) -> None:
-        """The map, if the drawing is larger than the view."""
+        """The map, if the drawing is larger than the view would be without it."""
         canvas, view = self.canvas, self.query_one("#map", MapView)
-        view.display = self._shows_map and canvas.is_cut and self._picture is not None
+        is_cut = canvas.exceeds(view.outer_size.width if view.display else 0)
+        view.display = self._shows_map and is_cut and self._picture is not None
         if view.display:
             view.show(canvas)
 
@@ -256,7 +278,10 @@ class GraphScreen(Frame):
 
     def _open_function(self, name: str) -> None:
         stage = self.explorer.state.stage
-        if stage is None or name not in stage.module.functions:
+        group = self.canvas.graph.nodes[self.canvas.cursor].sources if self.canvas.picture.boxes else ()
+        if group:
+            self.explorer.say(f"it stands for {visible(', '.join(map(str, group)), 200)}")
+        elif stage is None or name not in stage.module.functions:
             self.explorer.say("the module does not define this function")
         elif name in stage.module.relax_functions:
             self.explorer.show_with(calls=False)
@@ -280,6 +305,18 @@ class GraphScreen(Frame):
             self.explorer.show_with(layers="each")
         else:
             self.explorer.say("no layers of this function are equal")
+
+    def action_memory(self) -> None:
+        if self._shows_calls():
+            return
+        state = self.explorer.state
+        fn = None if state.stage is None else state.stage.module.functions.get(graphed_function(state))
+        if not isinstance(fn, e.Function) or not handles_memory(fn):
+            self.explorer.say(
+                "this function handles no memory yet: CallTIRRewrite makes kernels write into it"
+            )
+            return
+        self.explorer.show_with(shows_memory=not state.options.shows_memory)
 
     def action_open(self) -> None:
         """Show what the called function computes, or hide it again."""

@@ -47,11 +47,19 @@ class GraphCanvas(LineView):
         self.text = text
         self._set(Graph(""), _EMPTY, (), 0)
 
-    def show_graph(self, graph: Graph, picture: CellPicture, rows: Sequence[Row], cursor: int) -> None:
-        """Show another drawing; each node has a row."""
+    def show_graph(
+        self, graph: Graph, picture: CellPicture, rows: Sequence[Row], cursor: int, stays: bool = False
+    ) -> None:
+        """Show another drawing; each node has a row. If it `stays`, the box under the cursor keeps its place on the screen."""
+        old, (x, y) = self.box, self.scroll_offset
         self.text = ""
         self._set(graph, picture, rows, cursor)
-        self.centre()
+        box = self.box
+        if stays and old is not None and box is not None:
+            self._pan_to(box.middle - old.middle + int(x), box.top - old.top + int(y))
+            self._follow()  # it may have been out of sight
+        else:
+            self.centre()
 
     def _set(self, graph: Graph, picture: CellPicture, rows: Sequence[Row], cursor: int) -> None:
         self.graph, self.picture, self.rows = graph, picture, rows
@@ -77,8 +85,12 @@ class GraphCanvas(LineView):
     @property
     def is_cut(self) -> bool:
         """True if the drawing is larger than the view."""
+        return self.exceeds(0)
+
+    def exceeds(self, more: int) -> bool:
+        """True if the drawing is larger than the view with so many more columns."""
         shown = self.scrollable_content_region
-        return self.picture.width > shown.width or self.picture.height > shown.height
+        return self.picture.width > shown.width + more or self.picture.height > shown.height
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
