@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 Maker = Callable[[object], Mapping[str, str]]
 Writer = Callable[[object, bool], str]
+_LONGEST = 160  # characters of a line
 _maker: list[Maker] = []
 _writer: list[Writer] = []
 
@@ -27,6 +28,7 @@ def written(value: object) -> str:
 def on_one_line(value: object) -> str:
     """A value for `repr`."""
     text = _writer[0](value, True) if _writer else ""
+    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return f"<{type(value).__name__}{' ' * bool(text)}{text}>"
 
 

@@ -108,6 +108,7 @@ def test_every_part_of_a_program_shows_itself() -> None:
                 assert "object at 0x" not in text, text
                 assert "\n" not in text
                 assert "object at 0x" not in str(node)
+                assert len(text) < 200
 
 
 def ran(program: Any, values: Any) -> Any:
