@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView
 from relax_explorer.viz.graph import Mark
 from tests.support.roundtrip import DATA, SAMPLES

@@ -312,9 +312,7 @@ class GraphScreen(Frame):
         state = self.explorer.state
         fn = None if state.stage is None else state.stage.module.functions.get(graphed_function(state))
         if not isinstance(fn, e.Function) or not handles_memory(fn):
-            self.explorer.say(
-                "this function handles no memory yet: CallTIRRewrite makes kernels write into it"
-            )
+            self.explorer.say("no kernel writes into memory here: CallTIRRewrite makes them do so")
             return
         self.explorer.show_with(shows_memory=not state.options.shows_memory)
 
