@@ -218,7 +218,7 @@ async def test_capital_m_tells_that_a_function_handles_no_memory() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "3", "M")
-        assert "handles no memory" in screen_text(app)
+        assert "no kernel writes into memory" in screen_text(app)
         assert not app.state.options.shows_memory
 
 

@@ -409,9 +409,7 @@ class GraphScreen(Frame):
                 self._machine[name] = there
             app.show_with(heat=app.state.options.heat or "time")
             self._draw()
-            app.say(
-                f"time of each binding; c shows bytes, then classes; medians of warm runs of {visible(name)}"
-            )
+            app.say("medians of warm runs of each binding; c shows bytes, then classes")
 
         app.jobs.start("heat", f"running {name}", work, done)
 
