@@ -126,7 +126,7 @@ def test_no_notice_is_longer_than_the_footer() -> None:
     ("line", "shown"),
     [
         ("explain", "or select an operator"),
-        ("export png", "or a FILE.svg …"),
+        ("export png", "or a FILE"),
         ("checks nothing", "given n == 7"),
         (f"{'wrong' * 9}", "Debug has more"),
         ("keep-branches", "a .shapes file"),

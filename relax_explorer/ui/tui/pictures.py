@@ -386,7 +386,7 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
 
 
 ENDINGS = {"svg": ".svg", "html": ".html", "json": ".json", "text": ".txt", "mermaid": ".mmd"}
-_USAGE = f"export takes {', '.join([*ENDINGS, *TO])}; or a FILE.svg …"
+_USAGE = f"export takes {', '.join([*ENDINGS, *TO])} or a FILE"
 
 
 class Exports:
