@@ -68,7 +68,7 @@ class Explorer(App[int]):
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
-    MODES = {name: partial(new_screen, name) for name in (keys.READING, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
+    MODES = {name: partial(new_screen, name) for name in (keys.READING, keys.SOURCE, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
     state: reactive[State] = reactive(State(), init=False, repaint=False)  # the screens draw what changed
 
     def __init__(
@@ -367,10 +367,16 @@ class Explorer(App[int]):
 
     def show_screen(self, name: str, starts: bool = True) -> None:
         """Show a screen; the selection stays. `starts` lets the screen start its work."""
+        if name == "passes" and self.state.broken is not None:
+            name = keys.SOURCE
         if self.state.solving is not None and name not in ("home", "problems", "solver"):
             self.say("this program has no stages; 7 steps through its solver")
             return
-        if self.state.session is None and not self.asked and name not in ("home", "problems", "solver"):
+        if (
+            self.state.session is None
+            and not self.asked
+            and name not in ("home", "problems", "solver", keys.SOURCE)
+        ):
             if self.screen_name == "home":
                 self.say("no program is open; Enter opens the line under the cursor")
                 return
@@ -429,6 +435,10 @@ class Explorer(App[int]):
         if self.screen_name == keys.READING:
             self.show_screen(self.first_screen)
         self.change(failures=found)
+        if self.state.broken is not None:  # the source tells everything
+            if self.screen_name != "problems":
+                self.show_screen("passes")
+            return
         shown = [row for item in found for row in rows.problem_rows(item)]
         self.show_rows("1 problem" if len(found) == 1 else f"{len(found)} problems", shown)
 

@@ -20,6 +20,7 @@ from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import history, live_settings
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.keys import SOURCE
 from relax_explorer.ui.tui.state import Options, Selection, State
 from relax_explorer.viz.table_folds import Folded, is_check
 from relax_explorer.viz.tables import Row
@@ -239,7 +240,7 @@ class StageControl:
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
         self.app.state = State(path, session, len(session.stages), selection, options, plan=plan)
-        if self.app.screen_name in ("home", "solver"):  # the reading screen goes on by itself
+        if self.app.screen_name in ("home", "solver", SOURCE):  # the reading screen goes on by itself
             self.app.show_screen("passes")
         if is_other:
             gc.collect()
