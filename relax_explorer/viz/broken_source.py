@@ -13,6 +13,7 @@ from relax_explorer.viz.lexer import Piece, highlight
 from relax_explorer.viz.tables import MAX_WIDTH, LazyRows, Row
 from relax_explorer.viz.visible import columns, visible
 
+FIX = " (f applies it)"
 LEAST = 24  # cells of a sentence; what has no room is scrolled to
 
 
@@ -147,7 +148,9 @@ class SourceRows(LazyRows[Row]):
         if problem.origin:
             yield from self._sentences(f"origin: {visible(problem.origin)}", problem, "muted")
         if problem.help:
-            yield from self._sentences(f"hint: {visible(problem.help, 600)}", problem, "call")
+            yield from self._sentences(
+                f"hint: {visible(problem.help, 600)}{FIX if problem.edits else ''}", problem, "call"
+            )
 
     def _sentences(self, text: str, problem: Diagnostic, role: str, kind: str = "more") -> Iterator[Row]:
         """A sentence in as many rows as it needs; the first one is of a kind."""

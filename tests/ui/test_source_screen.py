@@ -8,6 +8,7 @@ import pytest
 
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press, typed, under_cursor
 
@@ -104,3 +105,157 @@ async def test_every_kind_of_source_is_shown() -> None:
         await idle(pilot, app)
         assert app.screen_name == "source"
         assert "add(%x, %y" in screen_text(app)
+
+
+# -- editing --------------------------------------------------------------------------------------------------------
+
+
+def editor(app: Explorer) -> TextEditor:
+    assert isinstance(app.screen, TextEditor)
+    return app.screen
+
+
+@pytest.mark.parametrize("key", ["e", "enter", "t"])
+async def test_the_editor_starts_at_the_problem_and_opens_the_text_without_writing(key: str) -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "]", key)
+        area = editor(app).area
+        assert (area.text, area.cursor_location) == (BROKEN, (3, 18))
+        assert "the file stays" in screen_text(app)
+        area.load_text(BROKEN.replace("zz", "ww"))
+        await press(pilot, app, "ctrl+s")
+        assert "line 4: 'ww' is not defined" in screen_text(app)
+        area.load_text(GOOD)
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        assert (app.screen_name, app.state.failures) == ("passes", ())
+        assert app.screen is app.frame
+        assert "the edited text is open; model.py is as it was" in screen_text(app)
+    assert Path("model.py").read_text() == BROKEN
+
+
+async def test_what_is_wrong_is_told_while_it_is_typed() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "]", "e", "delete", "delete", "a")
+        await pilot.pause(0.5)
+        assert "is not defined" not in screen_text(app)
+        await press(pilot, app, "q")
+        await pilot.pause(0.5)
+        assert "line 4: 'aq' is not defined" in screen_text(app)
+        await press(pilot, app, "escape")
+        assert app.screen_name == "source"
+    assert Path("model.py").read_text() == BROKEN
+
+
+async def test_ctrl_o_writes_the_file_and_reads_it_again_even_if_problems_remain() -> None:
+    Path("model.py").write_bytes(b"\xef\xbb\xbf" + BROKEN.replace("\n", "\r\n").encode())
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        editor(app).area.load_text(BROKEN.replace("R.matmul(x, x)", "R.exp(yy)"))
+        await press(pilot, app, "ctrl+o")
+        await idle(pilot, app)
+        assert "'yy' is not defined" in screen_text(app)
+        assert "'zz' is not defined" in screen_text(app)
+        written = Path("model.py").read_bytes()
+        assert (
+            written
+            == b"\xef\xbb\xbf" + BROKEN.replace("R.matmul(x, x)", "R.exp(yy)").replace("\n", "\r\n").encode()
+        )
+        await press(pilot, app, "e")
+        editor(app).area.load_text(GOOD)
+        await press(pilot, app, "ctrl+o")
+        await idle(pilot, app)
+        assert app.screen_name == "passes"
+    assert Path("model.py").read_bytes() == b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode()
+
+
+async def test_nothing_typed_is_lost_if_the_file_changed_meanwhile() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        editor(app).area.load_text(GOOD)
+        Path("model.py").write_text("# by someone else\n")
+        await press(pilot, app, "ctrl+o")
+        assert "not written: the file changed on the disk meanwhile" in screen_text(app)
+        assert editor(app).area.text == GOOD
+        await press(pilot, app, "escape", "e")
+        assert "model.py is another text now" in screen_text(app)
+    assert Path("model.py").read_text() == "# by someone else\n"
+
+
+async def test_a_recording_writes_no_file() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        app.permit.is_all = False
+        await press(pilot, app, "e")
+        editor(app).area.load_text(GOOD)
+        await press(pilot, app, "ctrl+o")
+        assert "not written" in screen_text(app)
+    assert Path("model.py").read_text() == BROKEN
+
+
+async def test_other_notations_are_not_edited_here() -> None:
+    Path("wrong.relay").write_text("def @f(%x : Tensor[(2,), float32]) {\n  add(%x, %y\n}\n")
+    app = Explorer("wrong.relay")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        assert "only a file with TVMScript is edited here" in screen_text(app)
+
+
+MAYBE = """import tvm
+
+
+def build():
+    @R.function
+    def main(x: R.Tensor(None, "float32")):
+        y: R.Tensor((2, 3), "float32") = R.exp(x)
+        return zz
+"""
+
+
+@pytest.mark.parametrize("margin", [0, 4])
+async def test_f_applies_the_fix_in_the_editor(margin: int) -> None:
+    text = MAYBE if margin else "".join(line[4:] for line in MAYBE.splitlines(True)[4:])
+    Path("model.py").write_text(text)
+    app = Explorer("model.py")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await idle(pilot, app)
+        assert "(f applies it)" in screen_text(app)
+        await press(pilot, app, "f")
+        wanted = 'y = R.match_cast(R.exp(x), R.Tensor((2, 3), dtype="float32"))'
+        assert editor(app).area.text == text.replace('y: R.Tensor((2, 3), "float32") = R.exp(x)', wanted)
+        await press(pilot, app, "escape", "]", "f")
+        assert "no fix that is sure" in screen_text(app)
+    assert Path("model.py").read_text() == text
+
+
+async def test_a_fix_that_adds_a_line_keeps_the_margin() -> None:
+    text = """def build():
+    @I.ir_module
+    class M:
+        @R.function
+        def f(y: R.Tensor((2, 3), "float32")):
+            return y
+        @R.function
+        def main(x: R.Tensor(None, "float32")):
+            y = M.f(x)
+            return zz
+"""
+    Path("model.py").write_text(text)
+    app = Explorer("model.py")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "f")
+        cast = '            x_cast = R.match_cast(x, R.Tensor((2, 3), dtype="float32"))\n'
+        assert editor(app).area.text == text.replace(
+            "            y = M.f(x)", f"{cast}            y = M.f(x_cast)"
+        )

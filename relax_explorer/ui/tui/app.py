@@ -369,14 +369,10 @@ class Explorer(App[int]):
         """Show a screen; the selection stays. `starts` lets the screen start its work."""
         if name == "passes" and self.state.broken is not None:
             name = keys.SOURCE
-        if self.state.solving is not None and name not in ("home", "problems", "solver"):
+        if self.state.solving is not None and name not in keys.ALONE:
             self.say("this program has no stages; 7 steps through its solver")
             return
-        if (
-            self.state.session is None
-            and not self.asked
-            and name not in ("home", "problems", "solver", keys.SOURCE)
-        ):
+        if self.state.session is None and not self.asked and name not in keys.ALONE:
             if self.screen_name == "home":
                 self.say("no program is open; Enter opens the line under the cursor")
                 return
@@ -436,8 +432,7 @@ class Explorer(App[int]):
             self.show_screen(self.first_screen)
         self.change(failures=found)
         if self.state.broken is not None:  # the source tells everything
-            if self.screen_name != "problems":
-                self.show_screen("passes")
+            self.show_screen("problems" if self.screen_name == "problems" else "passes")
             return
         shown = [row for item in found for row in rows.problem_rows(item)]
         self.show_rows("1 problem" if len(found) == 1 else f"{len(found)} problems", shown)
@@ -503,7 +498,7 @@ class Explorer(App[int]):
                 self.pipeline_control.run(plan.with_edit(-1 if number is None else number, text))
 
         number = plan.number_of(stage.number)
-        self.push_screen(TextEditor(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
+        self.push_screen(TextEditor.of(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
 
     def say(self, text: str) -> None:
         """Show a notice in the footer until the next key or click, another notice, or another screen."""

@@ -287,6 +287,8 @@ KEYS: Keymap = (
     *_on("source",
         _act("]", "problem(1)", "Next problem", "[ problem", name="next-problem"),
         _act("[", "problem(-1)", "Previous problem", name="previous-problem"),
+        _act("e,Enter,t", "edit", "Edit the text at this line; the file is written only if the editor is asked to", "edit", name="edit-source"),
+        _act("f", "fix", "Apply the fix of the problem, in the editor", "fix", name="fix-problem"),
     ),
     *_on("solver",
         _act("s", "run('step')", "Step: the next run of a relation, or the next decision", "step"),
@@ -366,6 +368,7 @@ LEAST_TEXT = 8  # cells of a description; what then has no room is scrolled to
 WIDEST_LABEL = 22  # cells of keys in the help, before their description
 READING = "reading"  # the screen of a text that is being read; no key leads to it
 SOURCE = "source"  # the screen of a text with problems, in the place of passes
+ALONE = ("home", "problems", "solver", SOURCE)  # screens that need no stages
 SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "ranks", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",

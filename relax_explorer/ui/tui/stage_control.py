@@ -51,6 +51,7 @@ class StageControl:
         """`run` gives the control of runs, which is made when it is first needed. `const` is the source of constants that a
         text omits; with None they stay unknown."""
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
+        self.asked = ""  # what was opened last, or could not be
         self._jumps: list[Selection] = []
         self.landed: Selection | None = None  # where the last jump went
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
@@ -69,17 +70,22 @@ class StageControl:
 
     # -- opening --------------------------------------------------------------------------------------------------
 
-    def open(self, path: str) -> None:
-        """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
+    def open(self, path: str, text: str | None = None) -> None:
+        """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read.
+
+        `text` is read in the place of the file, which stays as it is.
+        """
 
         if refusal := self.app.permit.to_open(path):
             self.app.say(refusal)
             return
+        self.asked = path
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 
         def work(job: Job) -> None:
-            self._preview(path, job)
+            if text is None:
+                self._preview(path, job)
             from relax_explorer.ui.tui import reading  # behind the first picture: it needs the whole core
 
             solving = reading.solving_of(path, keep_branches)
@@ -95,16 +101,18 @@ class StageControl:
 
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
                 try:
-                    build, remark = reading.build_of(path, self.const)
+                    build, remark = reading.build_of(path, self.const, text)
                 except Cancelled:  # Esc, while a child imported a model
                     job.tell(self.app.go_on)
                     job.tell(lambda: self.app.say("cancelled"))
                     return
-                saved = saved_in(address(path)[0])
+                saved = saved_in(address(path)[0]) if text is None else None
                 plan = None if saved is None else saved.plan
                 session = reading.session_of(
                     build, self.pipeline if plan is None else plan.text, self.profile
                 )
+                if text is not None:
+                    remark = f"the edited text is open; {Path(path).name} is as it was"
                 self._begin(session, path, remark if saved is None else "", job)
                 if saved is not None:
                     job.tell(lambda: self.app.go_on_with(saved))

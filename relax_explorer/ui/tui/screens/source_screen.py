@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from textual.app import ComposeResult
 
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.diagnostics import Diagnostic, with_edits
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
 from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.source_edits import NotEdited, problem_in, text_to_edit, write_edited
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.broken_source import SourceRows
@@ -79,6 +82,66 @@ class SourceScreen(Frame):
         view.move(ahead[0 if step > 0 else -1])
         view.centre()
         self.explorer.say(f"problem {rows.number_at(view.cursor)} of {len(starts)}")
+
+    # -- editing --------------------------------------------------------------------------------------------------
+
+    def action_edit(self) -> None:
+        """Edit the file at the problem under the cursor, or at the first one."""
+        problem = self.problem or next((item for item in self.explorer.state.failures if item.span), None)
+        self._edit(problem)
+
+    def action_fix(self) -> None:
+        """Edit the file with the fix of the problem under the cursor."""
+        problem = self.problem
+        if problem is None or not problem.edits:
+            self.explorer.say(
+                "] goes to a problem" if problem is None else "this problem has no fix that is sure; e edits"
+            )
+            return
+        self._edit(problem, is_to_fix=True)
+
+    def _edit(self, problem: Diagnostic | None, is_to_fix: bool = False) -> None:
+        source, explorer = self.explorer.state.broken, self.explorer
+        if source is None:
+            return
+        try:
+            old = text_to_edit(source, explorer.stage_control.asked)
+        except NotEdited as refusal:
+            explorer.say(str(refusal))
+            return
+        span = None if problem is None else problem.span
+        place = (0, 0) if span is None else (span.line - 1, span.file_column - 1)
+        fix = problem.edits if is_to_fix and problem is not None else ()
+        self._show_editor(source.filename, source.filename, (old, with_edits(old, fix)), place)
+
+    def _show_editor(self, title: str, name: str, texts: tuple[str, str], place: tuple[int, int]) -> None:
+        """Edit the second of two texts; the first one is that of the file."""
+        editor = TextEditor(title, texts[1], partial(problem_in, name=name), place, has_file=True)
+
+        def done(text: str | None) -> None:
+            if text is None:
+                return
+            refusal = self._written(name, texts[0], text) if editor.is_to_write else ""
+            if refusal:  # nothing that was typed is lost
+                self._show_editor(refusal, name, (texts[0], text), place)
+            else:
+                self.explorer.stage_control.open(name, None if editor.is_to_write else text)
+
+        self.app.push_screen(editor, done)
+
+    def _written(self, name: str, old: str, new: str) -> str:
+        """Write the file; why it was not written, if it was not."""
+        if refusal := self.explorer.permit.to_write(name):
+            return refusal
+        try:
+            write_edited(name, old, new)
+        except NotEdited as refused:
+            return str(refused)
+        return ""
+
+    def action_enter(self) -> None:
+        """A click on the line under the cursor edits it."""
+        self.action_edit()
 
     def action_back(self) -> None:
         self.explorer.leave()
