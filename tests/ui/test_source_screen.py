@@ -9,7 +9,7 @@ import pytest
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press, typed, under_cursor
 
 GOOD = """@R.function
@@ -259,3 +259,76 @@ async def test_a_fix_that_adds_a_line_keeps_the_margin() -> None:
         assert editor(app).area.text == text.replace(
             "            y = M.f(x)", f"{cast}            y = M.f(x_cast)"
         )
+
+
+# -- watching -------------------------------------------------------------------------------------------------------
+
+
+async def test_w_watches_the_file() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        Path("model.py").write_text(BROKEN.replace("zz", "uu"))
+        await pilot.pause(1.2)
+        assert "'zz' is not defined" in screen_text(app)  # off at first
+        await press(pilot, app, "w")
+        assert "model.py is read again when it changes" in screen_text(app)
+        await wait(pilot, lambda: "'uu' is not defined" in screen_text(app))
+        assert "not checked further, watched" in screen_text(app)
+        Path("model.py").unlink()
+        await pilot.pause(1.2)
+        assert "'uu' is not defined" in screen_text(app)
+        Path("model.py").write_text(GOOD)
+        await wait(pilot, lambda: app.screen_name == "passes")
+        await idle(pilot, app)
+        assert app.state.failures == ()
+
+
+async def test_w_again_leaves_the_file_alone() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "w", "w")
+        assert "no longer watched" in screen_text(app)
+        Path("model.py").write_text(GOOD)
+        await pilot.pause(1.2)
+        assert app.screen_name == "source"
+
+
+async def test_watching_waits_for_the_editor() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "w", "e")
+        editor(app).area.load_text("typed")
+        Path("model.py").write_text(GOOD)
+        await pilot.pause(1.2)
+        assert editor(app).area.text == "typed"
+        await press(pilot, app, "escape")
+        await wait(pilot, lambda: app.screen_name == "passes")
+
+
+async def test_a_program_that_is_watched_from_the_start_is_read_again() -> None:
+    app = Explorer("good.py")
+    app.stage_control.watch.turn(True)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        Path("good.py").write_text(GOOD.replace("R.exp", "R.tanh"))
+        await wait(
+            pilot, lambda: app.state.session is not None and "R.tanh" in app.state.session.stages[0].text
+        )
+
+
+async def test_an_edited_text_is_not_replaced_by_its_file() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "w", "e")
+        editor(app).area.load_text(GOOD)
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        session = app.state.session
+        assert session is not None
+        Path("model.py").write_text(BROKEN.replace("zz", "uu"))
+        await pilot.pause(1.2)
+        assert app.state.session is session

@@ -269,7 +269,9 @@ def cast_operand(
         return ()
     name = f"{operand.name}_cast"
     text = place.source.line(place.line)
-    margin = text[: len(text) - len(text.lstrip())]  # of the statement: the call may stand in the middle of it
+    margin = text[
+        : len(text) - len(text.lstrip())
+    ]  # of the statement: the call may stand in the middle of it
     start = place.source.span(place.line, len(margin), place.line, len(margin))
     line = f"{name} = R.match_cast({operand.name}, {want})\n{margin}"
     return Edit(start, line), Edit(used, name)

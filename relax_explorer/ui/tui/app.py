@@ -231,6 +231,7 @@ class Explorer(App[int]):
         self.switch_mode(self.screen_name)
         self._clock = self.set_interval(TICK, self._tick)
         take_signals(self._leave_by_signal)
+        self.stage_control.watch.start(self)
         if self.asked:
             self.stage_control.open(self.asked)
 

@@ -288,6 +288,7 @@ KEYS: Keymap = (
         _act("]", "problem(1)", "Next problem", "[ problem", name="next-problem"),
         _act("[", "problem(-1)", "Previous problem", name="previous-problem"),
         _act("e,Enter,t", "edit", "Edit the text at this line; the file is written only if the editor is asked to", "edit", name="edit-source"),
+        _act("w", "watch_file", "Watch the file: read it again when it changes on the disk, or no longer", "watch"),
         _act("f", "fix", "Apply the fix of the problem, in the editor", "fix", name="fix-problem"),
     ),
     *_on("solver",

@@ -18,6 +18,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import history, live_settings
+from relax_explorer.ui.tui.file_watch import FileWatch
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.keys import SOURCE
@@ -52,6 +53,7 @@ class StageControl:
         text omits; with None they stay unknown."""
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
         self.asked = ""  # what was opened last, or could not be
+        self.watch = FileWatch(self.open)
         self._jumps: list[Selection] = []
         self.landed: Selection | None = None  # where the last jump went
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
@@ -80,6 +82,7 @@ class StageControl:
             self.app.say(refusal)
             return
         self.asked = path
+        self.watch.follow(path if text is None else "")
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 

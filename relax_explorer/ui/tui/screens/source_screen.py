@@ -64,7 +64,8 @@ class SourceScreen(Frame):
 
     def position(self, state: State) -> str:
         """What stands at the right of the header: how much is wrong."""
-        return f"{counted(len(state.failures), 'problem')}, not checked further"
+        watched = ", watched" if self.explorer.stage_control.watch.is_on else ""
+        return f"{counted(len(state.failures), 'problem')}, not checked further{watched}"
 
     def file_name(self, state: State) -> str:
         """The file with the problems."""
@@ -82,6 +83,9 @@ class SourceScreen(Frame):
         view.move(ahead[0 if step > 0 else -1])
         view.centre()
         self.explorer.say(f"problem {rows.number_at(view.cursor)} of {len(starts)}")
+
+    def action_watch_file(self) -> None:
+        self.explorer.say(self.explorer.stage_control.watch.toggle())
 
     # -- editing --------------------------------------------------------------------------------------------------
 
