@@ -140,7 +140,10 @@ async def test_what_is_wrong_is_told_while_it_is_typed() -> None:
     app = Explorer("model.py")
     async with app.run_test(size=(100, 30)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "]", "e", "delete", "delete", "a")
+        await press(pilot, app, "]", "e")
+        await pilot.pause(0.5)
+        assert "line 4: 'zz' is not defined" in screen_text(app)  # before anything is typed
+        await press(pilot, app, "delete", "delete", "a")
         await pilot.pause(0.5)
         assert "is not defined" not in screen_text(app)
         await press(pilot, app, "q")
@@ -315,7 +318,8 @@ async def test_a_program_that_is_watched_from_the_start_is_read_again() -> None:
         await idle(pilot, app)
         Path("good.py").write_text(GOOD.replace("R.exp", "R.tanh"))
         await wait(
-            pilot, lambda: app.state.session is not None and "R.tanh" in app.state.session.stages[0].text
+            pilot,
+            lambda: app.state.session is not None and "R.tanh" in app.state.session.stages[0].module.script(),
         )
 
 

@@ -511,6 +511,8 @@ class TextEditor(Settling, ModalScreen["str | None"]):
         self.query_one("#text_frame").border_title = visible(self.title_text, 80).replace("[", "\\[")
         self.area.move_cursor(self.place, center=True)
         self.area.focus()
+        if self.has_file:  # it has problems already
+            self._timer = self.set_timer(_PAUSE, self._tell)
 
     @property
     def area(self) -> TextArea:
