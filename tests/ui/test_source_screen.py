@@ -36,6 +36,7 @@ async def test_a_broken_program_keeps_its_source_on_screen(size: tuple[int, int]
         await idle(pilot, app)
         shown = screen_text(app)
         assert app.screen is app.frame  # no popup
+        assert "f fix" not in shown  # no problem here has one
         assert "[1 Passes]" in shown
         assert "model.py" in shown.split("\n")[0]
         assert "2 problems, not checked further" in shown
@@ -233,6 +234,7 @@ async def test_f_applies_the_fix_in_the_editor(margin: int) -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await idle(pilot, app)
         assert "(f applies it)" in screen_text(app)
+        assert "f fix" in screen_text(app)
         await press(pilot, app, "f")
         wanted = 'y = R.match_cast(R.exp(x), R.Tensor((2, 3), dtype="float32"))'
         assert editor(app).area.text == text.replace('y: R.Tensor((2, 3), "float32") = R.exp(x)', wanted)

@@ -140,3 +140,11 @@ def test_a_second_problem_of_a_line_starts_at_its_carets() -> None:
     assert shown(rows) == ["✗1 f(a, b)", "     ^ a  RX0014", "        ^ b  RX0014", " 2"]
     assert rows.starts == [0, 2]
     assert [rows.number_at(n) for n in range(4)] == [1, 1, 2, 2]
+
+
+def test_a_place_behind_the_end_is_told_below_the_last_line() -> None:
+    source = Source("a\nb", "a.py")
+    rows = SourceRows(
+        source, (Diagnostic(codes.UNDEFINED, "more", (Label(source.at(3, 0), primary=True),)),), 80
+    )
+    assert shown(rows) == [" 1 a", "✗2 b", "   ^ more  RX0014"]

@@ -71,6 +71,11 @@ class SourceScreen(Frame):
         """The file with the problems."""
         return Path(state.broken.filename).name if state.broken is not None else super().file_name(state)
 
+    def idle_actions(self) -> set[str]:
+        """No problem may have a fix that is sure."""
+        has_fix = any(problem.edits for problem in self.explorer.state.failures)
+        return super().idle_actions() | (set() if has_fix else {"fix"})
+
     def action_problem(self, step: int) -> None:
         view, rows = self.view, self.rows
         if rows is None:
