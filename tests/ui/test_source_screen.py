@@ -335,6 +335,7 @@ async def test_an_edited_text_is_not_replaced_by_its_file() -> None:
         await idle(pilot, app)
         session = app.state.session
         assert session is not None
-        Path("model.py").write_text(BROKEN.replace("zz", "uu"))
+        Path("model.py").write_text(GOOD.replace("R.exp", "R.tanh"))
         await pilot.pause(1.2)
+        await idle(pilot, app)
         assert app.state.session is session

@@ -83,6 +83,10 @@ class StageControl:
             return
         self.asked = path
         self.watch.follow(path if text is None else "")
+        self._read(path, text)
+
+    def _read(self, path: str, text: str | None) -> None:
+        """Read a program in a job."""
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 
