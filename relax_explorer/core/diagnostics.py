@@ -62,6 +62,17 @@ class Edit:
     text: str
 
 
+def with_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text of a file with some edits, of which none overlaps another. Lines that they add have the margin of their place."""
+    starts = [0, *[at + 1 for at, character in enumerate(text) if character == "\n"]]
+    for edit in sorted(edits, key=lambda item: (item.span.line, item.span.column), reverse=True):
+        span, margin = edit.span, " " * edit.span.source.margin(edit.span.line)
+        first = starts[span.line - 1] + span.file_column - 1
+        end = starts[span.end_line - 1] + span.file_end_column - 1
+        text = text[:first] + edit.text.replace("\n", f"\n{margin}") + text[end:]
+    return text
+
+
 ONLY_HERE = "this rule is in the specification but not in TVM"
 A_WARNING_THERE = f"{ONLY_HERE}: with the profile tvm it is a warning"
 ONLY_THERE = "TVM 0.27 refuses this; our language does not"

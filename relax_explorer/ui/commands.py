@@ -94,6 +94,7 @@ TUI = Command(
         source("--play", "first play the keys and clicks of this file", "FILE"),
         WRITES,
         flag("--no-mouse", "leave the mouse to the terminal, which selects text with it"),
+        flag("--watch", "read the program again when its file changes on the disk"),
     ),
     ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
 )

@@ -215,6 +215,10 @@ MARKS: Mapping[str, Marks] = {
         ("k", "only its kind changed: DataflowVar or Var"),
         (">", "moved"),
     ),
+    "source": (
+        ("✗", "an error is in the line; what is wrong stands below it"),
+        ("*", "a warning is"),
+    ),
     "debug": (
         ("▶", "the next binding"),
         ("✓", "done in this call"),

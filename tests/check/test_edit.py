@@ -8,6 +8,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check import infer
+from relax_explorer.core.diagnostics import with_edits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
@@ -187,6 +188,28 @@ class Module:
     assert [len(item.edits) for item in found] == [0, 0]
     once = rxe.check(text.replace("pair(u)", "pair(u, u)"))
     assert [len(item.edits) for item in once if item.code.id == "RX0218"] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "statement", ["a = Module.pair(u, u)", "return Module.pair(u, u)", "a = (u, Module.pair(u, u))"]
+)
+def test_the_cast_of_an_argument_stands_above_the_statement(statement: str) -> None:
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function
+    def pair(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        return (x, y)
+    @R.function
+    def main(u: R.Tensor(dtype="float32", ndim=1)):
+        {statement}
+        return u
+"""
+    found = next(item for item in rxe.check(text) if item.code.id == "RX0218")
+    lines = with_edits(text, found.edits).split("\n")
+    at = text.split("\n").index(f"        {statement}")
+    assert lines[at] == '        u_cast = R.match_cast(u, R.Tensor((4,), dtype="float32"))'
+    assert lines[at + 1] == f"        {statement.replace('(u, u)', '(u_cast, u)')}"
 
 
 def test_an_edit_that_is_wrong_is_refused() -> None:

@@ -528,6 +528,8 @@ CALLS = tuple(
 2 --config {missing} check {plain}
 2 --config {folder} check {plain}
 2 tui {plain}
+2 tui {plain} --watch
+2 play --watch
 2 {missing}
 2 ∅
 0 ops --format json

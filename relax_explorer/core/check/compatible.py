@@ -268,8 +268,12 @@ def cast_operand(
     if not isinstance(operand, e.Var) or used is None or place is None or used.text != operand.name:
         return ()
     name = f"{operand.name}_cast"
-    start = place.source.span(place.line, place.column, place.line, place.column)
-    line = f"{name} = R.match_cast({operand.name}, {want})\n{' ' * place.column}"
+    text = place.source.line(place.line)
+    margin = text[
+        : len(text) - len(text.lstrip())
+    ]  # of the statement: the call may stand in the middle of it
+    start = place.source.span(place.line, len(margin), place.line, len(margin))
+    line = f"{name} = R.match_cast({operand.name}, {want})\n{margin}"
     return Edit(start, line), Edit(used, name)
 
 

@@ -128,9 +128,13 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 
 def load(path: str | Path) -> IRModule:
     """The module in a file; of several modules in a text of any kind, the first. Raises ParseError if there is none to read."""
+    return module_in(read_text(path), str(path))
+
+
+def module_in(text: str, name: str) -> IRModule:
+    """The module in a text of a file; of several, the first. Raises ParseError if there is none to read."""
     from relax_explorer.core.syntax.parser import parse  # here: a text is shown before the parser is needed
 
-    text, name = read_text(path), str(path)
     if is_notebook(text):
         inside = found_in(cells(text, name))
         return parse(inside[0][1].source(f"{name}:{inside[0][0].place}") if inside else "", name)

@@ -37,7 +37,12 @@ _LARGEST = 1000
 
 
 def tui(
-    record: Target | None, play: str | None, allow_writes: bool, no_mouse: bool, **arguments: object
+    record: Target | None,
+    play: str | None,
+    allow_writes: bool,
+    no_mouse: bool,
+    watch: bool,
+    **arguments: object,
 ) -> int:
     """Open the explorer."""
     if not (
@@ -52,6 +57,7 @@ def tui(
     with collector_at_rest():  # its visits take a tenth of the time to the first picture
         from relax_explorer.ui.tui.launching import run_app
     app = explorer(**arguments)  # type: ignore[arg-type]  # click checked them
+    app.stage_control.watch.turn(watch)
     if record is None and events is None:
         return run_app(app, mouse=not no_mouse)
     app.permit.is_all, app.permit.is_typed = allow_writes or events is None, events is None

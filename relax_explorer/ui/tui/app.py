@@ -68,7 +68,7 @@ class Explorer(App[int]):
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
-    MODES = {name: partial(new_screen, name) for name in (keys.READING, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
+    MODES = {name: partial(new_screen, name) for name in (keys.READING, keys.SOURCE, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
     state: reactive[State] = reactive(State(), init=False, repaint=False)  # the screens draw what changed
 
     def __init__(
@@ -231,6 +231,7 @@ class Explorer(App[int]):
         self.switch_mode(self.screen_name)
         self._clock = self.set_interval(TICK, self._tick)
         take_signals(self._leave_by_signal)
+        self.stage_control.watch.start(self)
         if self.asked:
             self.stage_control.open(self.asked)
 
@@ -367,10 +368,12 @@ class Explorer(App[int]):
 
     def show_screen(self, name: str, starts: bool = True) -> None:
         """Show a screen; the selection stays. `starts` lets the screen start its work."""
-        if self.state.solving is not None and name not in ("home", "problems", "solver"):
+        if name == "passes" and self.state.broken is not None:
+            name = keys.SOURCE
+        if self.state.solving is not None and name not in keys.ALONE:
             self.say("this program has no stages; 7 steps through its solver")
             return
-        if self.state.session is None and not self.asked and name not in ("home", "problems", "solver"):
+        if self.state.session is None and not self.asked and name not in keys.ALONE:
             if self.screen_name == "home":
                 self.say("no program is open; Enter opens the line under the cursor")
                 return
@@ -429,6 +432,9 @@ class Explorer(App[int]):
         if self.screen_name == keys.READING:
             self.show_screen(self.first_screen)
         self.change(failures=found)
+        if self.state.broken is not None:  # the source tells everything
+            self.show_screen("problems" if self.screen_name == "problems" else "passes")
+            return
         shown = [row for item in found for row in rows.problem_rows(item)]
         self.show_rows("1 problem" if len(found) == 1 else f"{len(found)} problems", shown)
 
@@ -493,7 +499,7 @@ class Explorer(App[int]):
                 self.pipeline_control.run(plan.with_edit(-1 if number is None else number, text))
 
         number = plan.number_of(stage.number)
-        self.push_screen(TextEditor(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
+        self.push_screen(TextEditor.of(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
 
     def say(self, text: str) -> None:
         """Show a notice in the footer until the next key or click, another notice, or another screen."""

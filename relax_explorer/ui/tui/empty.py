@@ -24,6 +24,7 @@ def no_program(state: State, asked: str, is_busy: bool) -> list[str]:
         f"  {visible(state.failures[0].message)}",
         "",
         "Checked: that it can be read, its syntax, and that its names are defined.",
+        *(["1 shows the source with its problems."] if state.broken is not None else []),
         "4 shows each problem with its place. Correct the file, then type",
         f"  :open {visible(asked)}",
         "",

@@ -284,6 +284,13 @@ KEYS: Keymap = (
         _act("K", "explain", "Where both lengths of the check come from, and where they part", "why"),
         _act("w", "ask('what-if ')", "What every length becomes under a condition"),
     ),
+    *_on("source",
+        _act("]", "problem(1)", "Next problem", "[ problem", name="next-problem"),
+        _act("[", "problem(-1)", "Previous problem", name="previous-problem"),
+        _act("e,Enter,t", "edit", "Edit the text at this line; the file is written only if the editor is asked to", "edit", name="edit-source"),
+        _act("w", "watch_file", "Watch the file: read it again when it changes on the disk, or no longer", "watch"),
+        _act("f", "fix", "Apply the fix of the problem, in the editor", "fix", name="fix-problem"),
+    ),
     *_on("solver",
         _act("s", "run('step')", "Step: the next run of a relation, or the next decision", "step"),
         _act("S", "run('reverse-step')", "Step back", "back"),
@@ -321,7 +328,7 @@ KEYS: Keymap = (
     *_on("",
         _act("/", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", "find"),
     ),
-    *_on("passes graph problems compare checks ranks home popup",
+    *_on("passes source graph problems compare checks ranks home popup",
         _act("n", "match(1)", "Next match", name="next-match"),
         _act("N", "match(-1)", "Previous match", name="previous-match"),
     ),
@@ -361,6 +368,8 @@ MOUSE = (
 LEAST_TEXT = 8  # cells of a description; what then has no room is scrolled to
 WIDEST_LABEL = 22  # cells of keys in the help, before their description
 READING = "reading"  # the screen of a text that is being read; no key leads to it
+SOURCE = "source"  # the screen of a text with problems, in the place of passes
+ALONE = ("home", "problems", "solver", SOURCE)  # screens that need no stages
 SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "ranks", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",
@@ -496,7 +505,7 @@ def keymap(preset: str = "default", changes: Mapping[str, str] | None = None) ->
     table = KEYS
     for name, text in {**PRESETS[preset], **(changes or {})}.items():
         table = _with_keys(table, name, [_typed(name, part) for part in _parts(text)])
-    for screen in (*SCREENS, "popup", "pipeline"):
+    for screen in (*SCREENS, SOURCE, "popup", "pipeline"):
         _check(screen, table, changes or {})
     return table
 

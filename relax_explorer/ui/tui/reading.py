@@ -10,7 +10,7 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.notations import HOLDS
-from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.build_files import build_of_text, open_build
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.folders import address, model_at
@@ -54,12 +54,14 @@ def session_of_contracts(contracts: ContractSteps, pipeline: str, profile: str) 
     return session_of(Build((Stage(0, "input", module),), contracts.path), pipeline, profile)
 
 
-def build_of(path: str, source: str | None) -> tuple[Build, str]:
+def build_of(path: str, source: str | None, text: str | None = None) -> tuple[Build, str]:
     """The build at a path, and what was made up. Raises Failure if it can't be read.
 
-    `source` makes constants that the texts omit; with None they stay unknown.
+    `source` makes constants that the texts omit; with None they stay unknown. `text` stands in the place of that of the file.
     """
-    if model_at(address(path)[0]):
+    if text is not None:
+        build = build_of_text(text, path)
+    elif model_at(address(path)[0]):
         from relax_explorer.ui.imported_models import build_of_model  # few programs are models
 
         build = build_of_model(path)

@@ -18,8 +18,10 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import history, live_settings
+from relax_explorer.ui.tui.file_watch import FileWatch
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.keys import SOURCE
 from relax_explorer.ui.tui.state import Options, Selection, State
 from relax_explorer.viz.table_folds import Folded, is_check
 from relax_explorer.viz.tables import Row
@@ -50,6 +52,8 @@ class StageControl:
         """`run` gives the control of runs, which is made when it is first needed. `const` is the source of constants that a
         text omits; with None they stay unknown."""
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
+        self.asked = ""  # what was opened last, or could not be
+        self.watch = FileWatch(self.open)
         self._jumps: list[Selection] = []
         self.landed: Selection | None = None  # where the last jump went
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
@@ -68,17 +72,27 @@ class StageControl:
 
     # -- opening --------------------------------------------------------------------------------------------------
 
-    def open(self, path: str) -> None:
-        """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
+    def open(self, path: str, text: str | None = None) -> None:
+        """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read.
+
+        `text` is read in the place of the file, which stays as it is.
+        """
 
         if refusal := self.app.permit.to_open(path):
             self.app.say(refusal)
             return
+        self.asked = path
+        self.watch.follow(path if text is None else "")
+        self._read(path, text)
+
+    def _read(self, path: str, text: str | None) -> None:
+        """Read a program in a job."""
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 
         def work(job: Job) -> None:
-            self._preview(path, job)
+            if text is None:
+                self._preview(path, job)
             from relax_explorer.ui.tui import reading  # behind the first picture: it needs the whole core
 
             solving = reading.solving_of(path, keep_branches)
@@ -94,16 +108,18 @@ class StageControl:
 
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
                 try:
-                    build, remark = reading.build_of(path, self.const)
+                    build, remark = reading.build_of(path, self.const, text)
                 except Cancelled:  # Esc, while a child imported a model
                     job.tell(self.app.go_on)
                     job.tell(lambda: self.app.say("cancelled"))
                     return
-                saved = saved_in(address(path)[0])
+                saved = saved_in(address(path)[0]) if text is None else None
                 plan = None if saved is None else saved.plan
                 session = reading.session_of(
                     build, self.pipeline if plan is None else plan.text, self.profile
                 )
+                if text is not None:
+                    remark = f"the edited text is open; {Path(path).name} is as it was"
                 self._begin(session, path, remark if saved is None else "", job)
                 if saved is not None:
                     job.tell(lambda: self.app.go_on_with(saved))
@@ -239,7 +255,7 @@ class StageControl:
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
         self.app.state = State(path, session, len(session.stages), selection, options, plan=plan)
-        if self.app.screen_name in ("home", "solver"):  # the reading screen goes on by itself
+        if self.app.screen_name in ("home", "solver", SOURCE):  # the reading screen goes on by itself
             self.app.show_screen("passes")
         if is_other:
             gc.collect()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.source import Source
+from relax_explorer.viz.broken_source import broken_source
 from relax_explorer.viz.table_folds import Folded
 
 if TYPE_CHECKING:
@@ -141,6 +143,12 @@ class State:
     solving: Solving | None = None
     step: int = 0
     preview: str = ""  # the text of the first program, shown until it is read
+
+    @property
+    def broken(self) -> Source | None:
+        """The text with the problems, if it is all that there is to show."""
+        is_open = self.session is not None or self.solving is not None
+        return None if is_open else broken_source(self.failures)
 
     @property
     def stage(self) -> Snapshot | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 
@@ -331,7 +332,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
                 self._draw(number + 1, notice="the edited text is a step of its own; Enter runs the rest")
 
         module = self.session.stages[stage].module
-        self.app.push_screen(TextEditor(f"Text behind {number + 1}", module), done)
+        self.app.push_screen(TextEditor.of(f"Text behind {number + 1}", module), done)
 
     def action_remove(self) -> None:
         self._edit(lambda plan, number: plan.without(number))
@@ -456,40 +457,62 @@ def _step_choices(text: str) -> list[Choice]:
 
 
 # -- text editor -----------------------------------------------------------------------------------------------------
-# The text of a stage, to edit: what it means is told as it is typed.
+# A text to edit: what is wrong is told as it is typed.
 
 
 HELP = " ctrl+s takes the text · Esc leaves"
+WRITES = " ctrl+s opens the text, the file stays · ctrl+o writes the file and opens it · Esc"
 _PAUSE = 0.3  # seconds without a change before the text is read
 
 
 class TextEditor(Settling, ModalScreen["str | None"]):
-    """Edits the text of a module. ctrl+s returns it if it can be read, Esc nothing. Constants keep their numbers."""
+    """Edits a text. ctrl+s returns it if it can be read, Esc nothing.
+
+    ctrl+o returns any text, to be written into its file, if it has one.
+    """
 
     BINDINGS = [  # noqa: RUF012  # as Textual declares it
         Binding("ctrl+s", "take", "Take the text", show=False, priority=True),
+        Binding("ctrl+o", "write", "Write the file", show=False, priority=True),
         Binding("escape", "close", "Close", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, module: IRModule, line: int = 0) -> None:
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        problem: Callable[[str], Diagnostic | None],
+        place: tuple[int, int] = (0, 0),
+        has_file: bool = False,
+    ) -> None:
+        """`problem` tells why a text can't be read, `place` is the line and column of the cursor, from 0."""
         super().__init__()
-        self.title_text, self.module, self.line = title, module, line
+        self.title_text, self.text, self.problem, self.place = title, text, problem, place
+        self.has_file = has_file
+        self.is_to_write = False  # was the text returned to be written?
         self._timer: Timer | None = None
+
+    @classmethod
+    def of(cls, title: str, module: IRModule) -> TextEditor:
+        """Edits the text of a module. Constants keep their numbers."""
+        return cls(title, edited_text(module), partial(problem_of, module=module))
 
     def compose(self) -> ComposeResult:
         """The text, and a line that tells the first problem."""
         with Vertical(id="text_frame"):
-            yield TextArea(edited_text(self.module), show_line_numbers=True, tab_behavior="indent", id="text")
+            yield TextArea(self.text, show_line_numbers=True, tab_behavior="indent", id="text")
             yield Static(id="text_problem", markup=False)
-            yield Static(Text(HELP, style="dim"), id="text_help")
+            yield Static(Text(WRITES if self.has_file else HELP, style="dim"), id="text_help")
 
     def on_mount(self) -> None:
         """Title the frame."""
         if not self.is_filled:
             return
         self.query_one("#text_frame").border_title = visible(self.title_text, 80).replace("[", "\\[")
-        self.area.move_cursor((self.line, 0), center=True)
+        self.area.move_cursor(self.place, center=True)
         self.area.focus()
+        if self.has_file:  # it has problems already
+            self._timer = self.set_timer(_PAUSE, self._tell)
 
     @property
     def area(self) -> TextArea:
@@ -504,7 +527,7 @@ class TextEditor(Settling, ModalScreen["str | None"]):
 
     def _tell(self) -> bool:
         """Tell why the text can't be read; True if it can."""
-        problem = problem_of(self.area.text, self.module)
+        problem = self.problem(self.area.text)
         place = f"line {problem.span.line}: " if problem is not None and problem.span is not None else ""
         text = "" if problem is None else f" {place}{visible(problem.message, 300)}"
         shown = Text(text, no_wrap=True, overflow="ellipsis")
@@ -518,6 +541,12 @@ class TextEditor(Settling, ModalScreen["str | None"]):
         else:
             self.app.bell()
 
+    def action_write(self) -> None:
+        """Return the text, to be written into its file."""
+        if self.has_file:
+            self.is_to_write = True
+            self.leave(self.area.text)
+
     def action_close(self) -> None:
-        """Leave the module as it was."""
+        """Leave everything as it was."""
         self.leave(None)

@@ -254,8 +254,7 @@ class Frame(Moving):
 
     def _header(self) -> ButtonLine:
         state, width = self.explorer.state, self.app.size.width
-        name = Path(state.path).name if state.path else "relax-explorer"
-        right, wrong = self.position(state), _wrong(state)
+        name, right, wrong = self.file_name(state), self.position(state), _wrong(state)
         line = ButtonLine()
         line.text.style = "bold"
         line.write(f" {visible(name, 24)}  ")
@@ -300,7 +299,7 @@ class Frame(Moving):
         state = self.explorer.state
         is_solved, has_stages = (
             state.solving is not None,
-            state.session is not None or bool(self.explorer.asked),
+            state.session is not None or bool(self.explorer.asked) or state.broken is not None,
         )
         if screen == "problems":
             return is_solved or has_stages or bool(state.failures)
@@ -309,6 +308,10 @@ class Frame(Moving):
         if screen == "solver":
             return is_solved or self.explorer.stage_control.is_from_contracts
         return has_stages and not is_solved
+
+    def file_name(self, state: State) -> str:
+        """What stands at the left of the header: the file that is open."""
+        return Path(state.path).name if state.path else "relax-explorer"
 
     def position(self, state: State) -> str:
         """What stands at the right of the header: the stage."""

@@ -1,0 +1,341 @@
+"""The source screen: a program that can't be shown keeps its source on screen, with its problems below their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.ui import directories
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
+from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_screens import idle, press, typed, under_cursor
+
+GOOD = """@R.function
+def main(x: R.Tensor((2, 3), "float32")):
+    a = R.exp(x)
+    b = R.nn.relu(a)
+    return b
+"""
+BROKEN = GOOD.replace("R.exp(x)", "R.matmul(x, x)").replace("relu(a)", "relu(zz)")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "state", lambda: tmp_path / "state")
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(BROKEN)
+    Path("good.py").write_text(GOOD)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_a_broken_program_keeps_its_source_on_screen(size: tuple[int, int]) -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        shown = screen_text(app)
+        assert app.screen is app.frame  # no popup
+        assert "f fix" not in shown  # no problem here has one
+        assert "[1 Passes]" in shown
+        assert "model.py" in shown.split("\n")[0]
+        assert "2 problems, not checked further" in shown
+        assert all(line.strip() in shown for line in BROKEN.split("\n"))
+        assert under_cursor(app).strip() == "a = R.matmul(x, x)"
+        await press(pilot, app, "[")
+        assert "no further problem above" in screen_text(app)
+        await press(pilot, app, "]")
+        assert under_cursor(app).strip() == "b = R.nn.relu(zz)"
+        assert "problem 2 of 2" in screen_text(app)
+        await press(pilot, app, "]")
+        assert "no further problem below" in screen_text(app)
+        await press(pilot, app, "[")
+        assert under_cursor(app).strip() == "a = R.matmul(x, x)"
+        await press(pilot, app, "4")
+        assert "model.py:3:9" in screen_text(app)
+        await press(pilot, app, "1", "]")
+        assert app.screen_name == "source"
+        assert "problem 2 of 2" in screen_text(app)
+
+
+async def test_another_size_keeps_the_problem_under_the_cursor() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(160, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "]")
+        await pilot.resize_terminal(70, 24)
+        await idle(pilot, app)
+        assert under_cursor(app).strip() == "b = R.nn.relu(zz)"
+
+
+async def test_what_can_be_read_takes_its_place_and_gives_it_back() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        Path("model.py").write_text(GOOD)
+        await typed(pilot, app, "open model.py")
+        assert (app.screen_name, app.state.failures) == ("passes", ())
+        Path("model.py").write_text(BROKEN)
+        await typed(pilot, app, "open model.py")
+        assert app.screen is not app.frame  # a popup tells it: the program that is open stays
+        await press(pilot, app, "escape")
+        assert app.screen_name == "passes"
+        assert "not checked further" not in screen_text(app)
+
+
+async def test_from_home_a_broken_program_shows_its_source_too() -> None:
+    app = Explorer(None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "open model.py")
+        assert app.screen_name == "source"
+        assert "not checked further" in screen_text(app)
+        await press(pilot, app, "0", "1")
+        assert app.screen_name == "source"
+        await typed(pilot, app, "open missing.py")
+        assert app.screen is not app.frame
+        await press(pilot, app, "escape")
+        await typed(pilot, app, "open good.py")
+        assert app.screen_name == "passes"
+
+
+async def test_every_kind_of_source_is_shown() -> None:
+    Path("wrong.relay").write_text("def @f(%x : Tensor[(2,), float32]) {\n  add(%x, %y\n}\n")
+    app = Explorer("wrong.relay")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        assert app.screen_name == "source"
+        assert "add(%x, %y" in screen_text(app)
+
+
+# -- editing --------------------------------------------------------------------------------------------------------
+
+
+def editor(app: Explorer) -> TextEditor:
+    assert isinstance(app.screen, TextEditor)
+    return app.screen
+
+
+@pytest.mark.parametrize("key", ["e", "enter", "t"])
+async def test_the_editor_starts_at_the_problem_and_opens_the_text_without_writing(key: str) -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "]", key)
+        area = editor(app).area
+        assert (area.text, area.cursor_location) == (BROKEN, (3, 18))
+        assert "the file stays" in screen_text(app)
+        area.load_text(BROKEN.replace("zz", "ww"))
+        await press(pilot, app, "ctrl+s")
+        assert "line 4: 'ww' is not defined" in screen_text(app)
+        area.load_text(GOOD)
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        assert (app.screen_name, app.state.failures) == ("passes", ())
+        assert app.screen is app.frame
+        assert "the edited text is open; model.py is as it was" in screen_text(app)
+    assert Path("model.py").read_text() == BROKEN
+
+
+async def test_what_is_wrong_is_told_while_it_is_typed() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "]", "e")
+        await pilot.pause(0.5)
+        assert "line 4: 'zz' is not defined" in screen_text(app)  # before anything is typed
+        await press(pilot, app, "delete", "delete", "a")
+        await pilot.pause(0.5)
+        assert "is not defined" not in screen_text(app)
+        await press(pilot, app, "q")
+        await pilot.pause(0.5)
+        assert "line 4: 'aq' is not defined" in screen_text(app)
+        await press(pilot, app, "escape")
+        assert app.screen_name == "source"
+    assert Path("model.py").read_text() == BROKEN
+
+
+async def test_ctrl_o_writes_the_file_and_reads_it_again_even_if_problems_remain() -> None:
+    Path("model.py").write_bytes(b"\xef\xbb\xbf" + BROKEN.replace("\n", "\r\n").encode())
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        editor(app).area.load_text(BROKEN.replace("R.matmul(x, x)", "R.exp(yy)"))
+        await press(pilot, app, "ctrl+o")
+        await idle(pilot, app)
+        assert "'yy' is not defined" in screen_text(app)
+        assert "'zz' is not defined" in screen_text(app)
+        written = Path("model.py").read_bytes()
+        assert (
+            written
+            == b"\xef\xbb\xbf" + BROKEN.replace("R.matmul(x, x)", "R.exp(yy)").replace("\n", "\r\n").encode()
+        )
+        await press(pilot, app, "e")
+        editor(app).area.load_text(GOOD)
+        await press(pilot, app, "ctrl+o")
+        await idle(pilot, app)
+        assert app.screen_name == "passes"
+    assert Path("model.py").read_bytes() == b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode()
+
+
+async def test_nothing_typed_is_lost_if_the_file_changed_meanwhile() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        editor(app).area.load_text(GOOD)
+        Path("model.py").write_text("# by someone else\n")
+        await press(pilot, app, "ctrl+o")
+        assert "not written: the file changed on the disk meanwhile" in screen_text(app)
+        assert editor(app).area.text == GOOD
+        await press(pilot, app, "escape", "e")
+        assert "model.py is another text now" in screen_text(app)
+    assert Path("model.py").read_text() == "# by someone else\n"
+
+
+async def test_a_recording_writes_no_file() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        app.permit.is_all = False
+        await press(pilot, app, "e")
+        editor(app).area.load_text(GOOD)
+        await press(pilot, app, "ctrl+o")
+        assert "not written" in screen_text(app)
+    assert Path("model.py").read_text() == BROKEN
+
+
+async def test_other_notations_are_not_edited_here() -> None:
+    Path("wrong.relay").write_text("def @f(%x : Tensor[(2,), float32]) {\n  add(%x, %y\n}\n")
+    app = Explorer("wrong.relay")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        assert "only a file with TVMScript is edited here" in screen_text(app)
+
+
+MAYBE = """import tvm
+
+
+def build():
+    @R.function
+    def main(x: R.Tensor(None, "float32")):
+        y: R.Tensor((2, 3), "float32") = R.exp(x)
+        return zz
+"""
+
+
+@pytest.mark.parametrize("margin", [0, 4])
+async def test_f_applies_the_fix_in_the_editor(margin: int) -> None:
+    text = MAYBE if margin else "".join(line[4:] for line in MAYBE.splitlines(True)[4:])
+    Path("model.py").write_text(text)
+    app = Explorer("model.py")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await idle(pilot, app)
+        assert "(f applies it)" in screen_text(app)
+        assert "f fix" in screen_text(app)
+        await press(pilot, app, "f")
+        wanted = 'y = R.match_cast(R.exp(x), R.Tensor((2, 3), dtype="float32"))'
+        assert editor(app).area.text == text.replace('y: R.Tensor((2, 3), "float32") = R.exp(x)', wanted)
+        await press(pilot, app, "escape", "]", "f")
+        assert "no fix that is sure" in screen_text(app)
+    assert Path("model.py").read_text() == text
+
+
+async def test_a_fix_that_adds_a_line_keeps_the_margin() -> None:
+    text = """def build():
+    @I.ir_module
+    class M:
+        @R.function
+        def f(y: R.Tensor((2, 3), "float32")):
+            return y
+        @R.function
+        def main(x: R.Tensor(None, "float32")):
+            y = M.f(x)
+            return zz
+"""
+    Path("model.py").write_text(text)
+    app = Explorer("model.py")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "f")
+        cast = '            x_cast = R.match_cast(x, R.Tensor((2, 3), dtype="float32"))\n'
+        assert editor(app).area.text == text.replace(
+            "            y = M.f(x)", f"{cast}            y = M.f(x_cast)"
+        )
+
+
+# -- watching -------------------------------------------------------------------------------------------------------
+
+
+async def test_w_watches_the_file() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        Path("model.py").write_text(BROKEN.replace("zz", "uu"))
+        await pilot.pause(1.2)
+        assert "'zz' is not defined" in screen_text(app)  # off at first
+        await press(pilot, app, "w")
+        assert "model.py is read again when it changes" in screen_text(app)
+        await wait(pilot, lambda: "'uu' is not defined" in screen_text(app))
+        assert "not checked further, watched" in screen_text(app)
+        Path("model.py").unlink()
+        await pilot.pause(1.2)
+        assert "'uu' is not defined" in screen_text(app)
+        Path("model.py").write_text(GOOD)
+        await wait(pilot, lambda: app.screen_name == "passes")
+        await idle(pilot, app)
+        assert app.state.failures == ()
+
+
+async def test_w_again_leaves_the_file_alone() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "w", "w")
+        assert "no longer watched" in screen_text(app)
+        Path("model.py").write_text(GOOD)
+        await pilot.pause(1.2)
+        assert app.screen_name == "source"
+
+
+async def test_watching_waits_for_the_editor() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "w", "e")
+        editor(app).area.load_text("typed")
+        Path("model.py").write_text(GOOD)
+        await pilot.pause(1.2)
+        assert editor(app).area.text == "typed"
+        await press(pilot, app, "escape")
+        await wait(pilot, lambda: app.screen_name == "passes")
+
+
+async def test_a_program_that_is_watched_from_the_start_is_read_again() -> None:
+    app = Explorer("good.py")
+    app.stage_control.watch.turn(True)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        Path("good.py").write_text(GOOD.replace("R.exp", "R.tanh"))
+        await wait(
+            pilot,
+            lambda: app.state.session is not None and "R.tanh" in app.state.session.stages[0].module.script(),
+        )
+
+
+async def test_an_edited_text_is_not_replaced_by_its_file() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "w", "e")
+        editor(app).area.load_text(GOOD)
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        session = app.state.session
+        assert session is not None
+        Path("model.py").write_text(GOOD.replace("R.exp", "R.tanh"))
+        await pilot.pause(1.2)
+        await idle(pilot, app)
+        assert app.state.session is session
