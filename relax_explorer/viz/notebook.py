@@ -11,8 +11,10 @@ from dataclasses import replace
 from html import escape
 from itertools import islice
 
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.run_log import RunLog
@@ -70,7 +72,7 @@ def mime_bundle(value: object) -> dict[str, str]:
 def _module(module: IRModule) -> Iterator[str]:
     count = len(module.functions)
     yield _title(module.name, counted(count, "function"))
-    yield from _program(Snapshot(0, "", module), "print(module.script())")
+    yield from _program(Snapshot(0, "", normalize_with(module)[0]), "print(module.script())")
 
 
 def _function(fn: e.Function | PrimFunc) -> Iterator[str]:
@@ -78,7 +80,12 @@ def _function(fn: e.Function | PrimFunc) -> Iterator[str]:
     name = fn.attrs.get("global_symbol")
     shown = name if isinstance(name, str) else "function"
     yield _title(shown, kind)
-    yield from _program(Snapshot(0, "", IRModule({shown: fn})), "the module's script()")
+    module = IRModule({shown: fn})
+    if isinstance(fn, e.Function) and not any_expr(fn, lambda expr: type(expr) is e.GlobalVar):
+        module, _ = normalize_with(
+            module
+        )  # else the functions that it calls stand in a module that is not here
+    yield from _program(Snapshot(0, "", module), "the module's script()")
 
 
 def _stage(stage: Snapshot) -> Iterator[str]:

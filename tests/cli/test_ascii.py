@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.viz.visible import ascii_cells
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 
@@ -92,3 +93,10 @@ def test_the_locale_decides(environment: dict[str, str], arguments: tuple[str, .
     done = subprocess.run(command, env=os.environ | environment, capture_output=True, check=True)
     assert done.stdout.isascii() == is_ascii
     assert (b">" in done.stdout) == is_ascii
+
+
+def test_an_origin_is_no_comparison_and_done_is_no_fold() -> None:
+    """`n = 3 < x.shape[0]` read as a comparison, and `v` is an open fold."""
+    assert ascii_cells("n = 3 ← x.shape[0]") == "n = 3 = x.shape[0]"
+    assert len({ascii_cells(mark) for mark in "✓▾✗·▶"}) == 5
+    assert ascii_cells("✓") == ascii_cells("✔")

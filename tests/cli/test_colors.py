@@ -69,6 +69,14 @@ def test_the_terminal_says_its_colours(
 
 
 @pytest.mark.usefixtures("terminal")
+def test_no_mark_of_a_difference_is_dark_blue_on_black() -> None:
+    """ANSI blue, 34, has a contrast of 2:1 there."""
+    shown = _run("diff", str(SAMPLES[0]), "-p", "LegalizeOps").output
+    assert re.search(r"^\x1b\[94m\+\x1b", shown, re.MULTILINE)
+    assert "\x1b[34m" not in shown
+
+
+@pytest.mark.usefixtures("terminal")
 def test_files_and_data_have_no_colours(tmp_path: Path) -> None:
     _run("opt", str(SAMPLES[0]), "-p", "LegalizeOps", "-o", "out.py")
     assert "\x1b" not in Path("out.py").read_text()

@@ -199,3 +199,14 @@ def test_a_python_function_is_one_that_was_registered() -> None:
     call = 'y = R.call_py_func("{}", (x,), out_ty=R.Tensor((4,), dtype="float32"))\nreturn y'
     np.testing.assert_array_equal(run(call.format("test.lowered.twice"), X), 2 * X)
     assert code(call.format("test.lowered.missing"), X)[0] == "RX0505"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "float16"])
+@pytest.mark.parametrize("name", ["memory", "vm"])
+def test_the_size_of_a_planned_storage_is_in_bytes(name: str, dtype: str) -> None:
+    """LowerRuntimeBuiltin makes uint8 of the dtype of `memory.alloc_storage`; that of `vm.alloc_storage` counts."""
+    element = np.dtype(dtype).itemsize if name == "vm" else 1
+    scope = '"global", ' if name == "memory" else ""
+    body = f's = R.{name}.alloc_storage(R.shape([16]), 0, {scope}"{dtype}")\na = R.{name}.alloc_tensor(s, 0, R.shape([{{}}]), "uint8")\nreturn a'
+    assert run(body.format(16 * element), X).nbytes == 16 * element
+    assert code(body.format(16 * element + 1), X)[0] == "RX0507"

@@ -18,6 +18,13 @@ GROWING = {
     "a tuple of tuples": (_chain("(x, x)", "({0}, {0})"), "RX0221"),
     "a product of products": (_chain("R.flatten(x)", "R.flatten(R.outer({0}, {0}))"), "RX0221"),
     "a sum of sums": (_chain("R.flatten(x)", "R.concat(({0}, {0}), axis=0)"), ""),
+    "tuples inside a tuple, as many as Python reads": (_chain("(x,)", "({0},)", 190), ""),
+    "tuples inside a tuple, one more": (_chain("(x,)", "({0},)", 191), "RX0221"),
+    "tuples inside a tuple, deeper than the stack": (_chain("(x,)", "({0},)", 380), "RX0221"),
+    "a result of tuples inside a tuple": (
+        _chain("(x,)", "({0},)", 380).replace("return x", "return t379"),
+        "RX0221",
+    ),
     "tuples inside tuples": (f"{HEAD}    return {'(' * 60}x{',)' * 60}\n", ""),
     "a result larger than the argument": (
         '@R.function\ndef f(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n * n + n",), "float32"):\n    return R.zeros((6,), "float32")\n\n'

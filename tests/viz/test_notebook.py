@@ -126,6 +126,48 @@ def test_what_is_long_is_cut_and_said() -> None:
     assert "952 of 1,002 values are hidden" in rxe.html(run)
 
 
+OTHER = '@R.function\ndef other(a: R.Object) -> R.Tensor((2,), "int8"): return R.zeros((2,), "int8")\n\n'
+TYPED = """@R.function
+def main(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool")):
+    y = R.add(x, R.multiply(x, x))
+    if c:
+        z = R.sum(y, axis=1)
+    else:
+        z = R.mean(y, axis=1)
+    return (z, {})
+"""
+
+
+def _infos(value: object) -> list[str]:
+    found = re.findall('<td class="info">(.*?)</td>', rxe.html(value))
+    return [re.sub("<[^>]*>", "", item).strip() for item in found]
+
+
+def test_a_module_that_was_only_parsed_has_types() -> None:
+    module = rxe.parse(TYPED.format("y"))
+    assert _infos(module) == _infos(rxe.normalize(module)) == _infos(module["main"])
+    assert {"(n, 4) f32", "(n,) f32"} <= set(_infos(module))
+
+
+def test_a_function_that_calls_others_and_a_wrong_module_are_shown_as_they_are() -> None:
+    calling = rxe.parse(OTHER + TYPED.format("other(x)"))
+    assert "(n,) f32" in _infos(calling)
+    assert not [item for item in _infos(calling["main"]) if "object" in item], (
+        "what `other` returns is unknown there"
+    )
+    assert "→ ((n,) f32, (2,) i8)" in _infos(rxe.normalize(calling)["main"])
+    wrong = rxe.parse(TYPED.format("R.matmul(x, x)"))
+    assert "(n,) f32" in _infos(wrong)
+
+
+def test_tables_are_as_wide_as_their_types_under_the_style_sheet_of_jupyter() -> None:
+    """It has `table-layout: fixed`, which gives each column the same share, or what the first row says."""
+    page = rxe.html(rxe.parse(TYPED.format("y")))
+    rule = re.search(r"^\.rxe table \{([^}]*)\}", page, re.MULTILINE)
+    assert rule is not None
+    assert "table-layout: auto" in rule[1]
+
+
 def test_odd_programs_have_a_view() -> None:
     assert "The module has no function." in rxe.html(IRModule({}))
     assert "return x" in re.sub(

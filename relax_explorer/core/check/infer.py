@@ -108,6 +108,8 @@ class Inferrer:
         if not s.is_too_large(info):
             return info
         text = f"the StructInfo of this value has more than {s.MOST_WRITTEN:,} terms"
+        if info.depth > s.MOST_NESTED:
+            text = f"more than {s.MOST_NESTED} tuples stand in each other"
         self.report.say(codes.TOO_LARGE, text, expr, help=codes.TOO_LARGE.fix)
         self.poisoned.add(expr)
         return s.OBJECT

@@ -428,7 +428,7 @@ class FunctionNormalizer(KeptBindings):
         fields = tuple([self.leaf(field) for field in expr.fields])
         same = all(map(is_, fields, expr.fields))
         info = s.TupleStructInfo(tuple([self.infer.info(field) for field in fields]))
-        if info.size > s.MOST_WRITTEN:
+        if info.size > s.MOST_WRITTEN or info.depth > s.MOST_NESTED:
             expr = replace(expr, fields=fields, struct_info=s.OBJECT)
             self.tuples.add(expr)
             self.infer.bounded(expr, info)

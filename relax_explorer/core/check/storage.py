@@ -14,7 +14,7 @@ from relax_explorer.core.check.call_graph import Callees
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.dtype import INT64, UINT8, DType
 
 When = frozenset[tuple[object, bool]]
 """Branches around a place: conditions of Ifs, each with the side."""
@@ -468,12 +468,14 @@ def callee(call: e.Call, callees: Callees) -> e.Expr:
 
 def storage_size(name: str, args: tuple[e.Expr, ...]) -> p.PrimExpr | None:
     """The bytes of a new storage, if they are known."""
-    dtype = _dtype(args[STORAGES[name]]) if len(args) > STORAGES[name] else None
     shape = args[0]
     if type(shape) is not e.ShapeExpr:
         return None
-    if name == "relax.memory.alloc_storage" and len(shape.values) == 1:
-        return shape.values[0]
+    if (
+        name == "relax.memory.alloc_storage"
+    ):  # LowerRuntimeBuiltin allocates as many uint8, whatever the dtype is
+        return size_in_bytes(shape.values, UINT8)
+    dtype = _dtype(args[STORAGES[name]]) if len(args) > STORAGES[name] else None
     return size_in_bytes(shape.values, dtype) if dtype is not None else None
 
 

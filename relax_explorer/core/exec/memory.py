@@ -17,7 +17,7 @@ from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Closure, Lifted, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import UINT8, DType
 from relax_explorer.core.ops.machine.view import view_of
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import has_effect
@@ -190,8 +190,8 @@ def builtin_alloc_tensor(machine: Running, frame: Frame, at: Instruction, args: 
 
 
 def memory_alloc_storage(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """`R.memory.alloc_storage(size, device, scope, dtype)`."""
-    machine.write(frame, at.target, new_storage(machine, at, args[0], args[3]))
+    """`R.memory.alloc_storage(size, device, scope, dtype)`. The size is in bytes, whatever the dtype is."""
+    machine.write(frame, at.target, new_storage(machine, at, args[0], UINT8))
 
 
 def vm_alloc_storage(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:

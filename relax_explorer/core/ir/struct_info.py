@@ -187,6 +187,7 @@ _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
 
 MOST_WRITTEN = 20_000  # limit on terms and fields in the text of a StructInfo
+MOST_NESTED = 190  # limit on tuples in tuples: Python reads 200 parentheses in each other, tensors need some
 
 
 class StructInfo:
@@ -194,6 +195,7 @@ class StructInfo:
 
     __slots__ = ("__weakref__",)
     size = 1  # of a tuple: number of nested fields in its text; a shared part counts each time
+    depth = 0  # of a tuple: number of tuples in each other
 
     def text(self, out: StructInfoText) -> str:
         """The TVMScript text in the dialect of `out`."""
@@ -351,15 +353,19 @@ class TensorStructInfo(StructInfo):
 class TupleStructInfo(StructInfo):
     """A tuple of values."""
 
-    __slots__ = ("fields", "size")
+    __slots__ = ("depth", "fields", "size")
     fields: tuple[StructInfo, ...]
 
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
         cached = _TABLE.find(key)
-        unique: TupleStructInfo = cached or make_interned(
-            _TABLE, key, fields=fields, size=1 + sum([field.size for field in fields])
-        )
+        if cached is None:
+            size, depth = (
+                1 + sum([field.size for field in fields]),
+                1 + max([field.depth for field in fields], default=0),
+            )
+            cached = make_interned(_TABLE, key, fields=fields, size=size, depth=depth)
+        unique: TupleStructInfo = cached
         return unique
 
     def text(self, out: StructInfoText) -> str:
@@ -408,7 +414,7 @@ class FuncStructInfo(StructInfo):
 
 def is_too_large(info: StructInfo) -> bool:
     """True if the text of a StructInfo would be too large. A tuple that doubles with each binding soon gets there."""
-    if info.size > MOST_WRITTEN:
+    if info.size > MOST_WRITTEN or info.depth > MOST_NESTED:
         return True
     dims: tuple[PrimExpr, ...] | None = None
     if type(info) is TensorStructInfo:

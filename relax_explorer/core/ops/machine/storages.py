@@ -170,10 +170,10 @@ class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
 
     source = "TVM, relax/op/memory"
     raises = (codes.BAD_ATTRIBUTE,)
-    size: Shape = operand("the number of elements of `dtype` that it holds, usually one number of bytes")
+    size: Shape = operand("the number of bytes that it holds")
     virtual_device_index: Prim = operand(_DEVICE)
     storage_scope: str = operand(_SCOPE)
-    dtype: DType = operand("what `size` counts")
+    dtype: DType = operand("what is stored; the size is in bytes all the same")
     examples = ('(64,) 0 "global" "uint8" -> object', '(n*16,) 0 "global" "float32" -> object')
 
     @staticmethod
