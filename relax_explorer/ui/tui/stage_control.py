@@ -176,10 +176,11 @@ class StageControl:
     def _advance(self, session: Session, job: Job) -> None:
         """Run the rest of a pipeline. The phases are derived here, since no key should wait for them."""
         from relax_explorer.ui.tui.reading import prepare_details
+        from relax_explorer.viz.stage_sentence import stage_sentence
 
         while not job.is_stale and (stage := session.advance()) is not None:
             if stage.changed:
-                session.diff(stage.number - 1, stage.number)  # here, since it takes long for large modules
+                stage_sentence(session, stage)  # here, since it takes long for large modules, as the diff
             _ = stage.phase
             job.tell(lambda: self._grown(session))
         with collector_at_rest():
