@@ -18,6 +18,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import history, live_settings
+from relax_explorer.ui.tui.early_keys import EarlyKeys
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.state import Options, Selection, State
@@ -52,6 +53,7 @@ class StageControl:
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
         self._jumps: list[Selection] = []
         self.landed: Selection | None = None  # where the last jump went
+        self.early_keys = EarlyKeys(app)
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
         self._waited: list[tuple[Selection, bool]] = []  # keys that asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
@@ -74,6 +76,8 @@ class StageControl:
         if refusal := self.app.permit.to_open(path):
             self.app.say(refusal)
             return
+        self.early_keys.forget()
+        self._await_no_stage()
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 
@@ -246,6 +250,7 @@ class StageControl:
             gc.collect()
         set_aside()  # else each tenth key waits until the collector has visited the whole program
         self.app.opened()
+        self.early_keys.obey()
         then, self._then = self._then, None
         if then is not None:
             then()
@@ -273,10 +278,20 @@ class StageControl:
 
     def _go_on(self, _: object = None) -> None:
         """Go where keys wanted to go before there was a stage, unless the user moved meanwhile; or tell that none came."""
-        waited, self._waited = self._waited, []
+        waited = self._await_no_stage()
         if waited and waited[0][0] == self.app.state.selection:
             for _, changing in waited:
                 self.by(1, changing)
+            if not self._waited:
+                self.early_keys.obey()
+        elif waited:
+            self.early_keys.forget()
+
+    def _await_no_stage(self) -> list[tuple[Selection, bool]]:
+        """Wait for no stage any more; returns what waited."""
+        waited, self._waited = self._waited, []
+        self.early_keys.is_stage_awaited = False
+        return waited
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -303,6 +318,7 @@ class StageControl:
             number += step
         if step > 0 and any(job.lane == "session" for job in self.app.jobs.running):
             self._waited.append((state.selection, changing))
+            self.early_keys.is_stage_awaited = True
             self.app.say("the next stage is being made")
             return
         self.app.say("no further stage" if not changing else "no further stage that changed the module")
