@@ -72,12 +72,10 @@ class StageControl:
 
     def open(self, path: str) -> None:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
-
         if refusal := self.app.permit.to_open(path):
             self.app.say(refusal)
             return
-        self.early_keys.forget()
-        self._await_no_stage()
+        self._forget_early_keys()
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 
@@ -286,6 +284,11 @@ class StageControl:
                 self.early_keys.obey()
         elif waited:
             self.early_keys.forget()
+
+    def _forget_early_keys(self) -> None:
+        """Forget the keys that came before what they are about."""
+        self.early_keys.forget()
+        self._await_no_stage()
 
     def _await_no_stage(self) -> list[tuple[Selection, bool]]:
         """Wait for no stage any more; returns what waited."""
