@@ -241,7 +241,7 @@ def _only_attributes(a: object, b: object) -> set[str]:
         is_same = structural_equal(_bare(a), _bare(b))
         return _keys(a.attrs, b.attrs) if is_same else set()
     if isinstance(a, e.Function) and isinstance(b, e.Function):
-        is_same = a.pure == b.pure and structural_equal(_bare(a), _bare(b))
+        is_same = structural_equal(_bare(a), _bare(b))
         return _keys(a.attrs, b.attrs) if is_same else set()
     return set()
 
