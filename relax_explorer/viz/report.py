@@ -31,6 +31,7 @@ from relax_explorer.viz.pair_table import distance_text
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.stage_sentence import stage_sentence
 from relax_explorer.viz.table_diff import TableDiff
 from relax_explorer.viz.tables import MAX_WIDTH, Row, apart
 from relax_explorer.viz.tokens import DARK, ELEMENTS, LIGHT, notebook_theme, role_rules, variables
@@ -260,7 +261,8 @@ def _stages(session: Session) -> Iterator[str]:
             opened = {fn.name for fn in diff.functions if fn.status == "changed"}
             before = _table(session.stages[stage.number - 1], opened, table)
             table = _table(stage, opened)
-            yield from _changes(stage, TableDiff(before, table, diff, CONTEXT), diff)
+            told = stage_sentence(session, stage, width=MAX_WIDTH)
+            yield from _changes(stage, TableDiff(before, table, diff, CONTEXT), diff, told)
     if not any(stage.changed for stage in session.stages[1:]):
         yield '<p class="muted">No stage changed the module.</p>'
     yield "</section>"
@@ -276,12 +278,14 @@ def _table(stage: Snapshot, opened: set[str], made: IrTable | None = None) -> Ir
     return made if is_shown else IrTable(stage, opened=kernels)
 
 
-def _changes(stage: Snapshot, table: TableDiff, diff: ModuleDiff) -> Iterator[str]:
-    """The changed rows of a stage beside those of the stage before."""
+def _changes(stage: Snapshot, table: TableDiff, diff: ModuleDiff, told: str) -> Iterator[str]:
+    """What a stage did as a sentence, and the changed rows of a stage beside those of the stage before."""
     counts = escape(change_counts(diff))
     is_open = " open" if stage.number == 1 else ""
     name = safe(stage.made_by)
     yield f'<details id="stage-{stage.number}"{is_open}><summary><b>{stage.label} {name}</b> <span class="muted">{counts}</span></summary>'
+    if told:
+        yield f"<p>{safe(told, MAX_WIDTH)}</p>"
     yield '<div class="scroll"><table class="code pair">'
     yield from (beside_row(table, number) for number in range(min(len(table), MOST_ROWS)))
     yield "</table></div>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 
@@ -81,3 +82,41 @@ async def test_back_from_the_first_stage_waits_for_nothing(gate: threading.Semap
         await idle(pilot, app)
         assert app.state.selection.stage == 0
         assert "no further stage that changed the module" in screen_text(app)
+
+
+async def test_keys_behind_one_that_waits_keep_their_order(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, app)
+        await pilot.press(*["right_square_bracket"] * 3, "c")
+        assert app.state.selection.stage == 0
+        assert "shows no change" not in screen_text(app)
+        gate.release(2)
+        await wait(pilot, lambda: app.state.selection.stage == 2)
+        gate.release(20)
+        await idle(pilot, app)
+        await wait(pilot, lambda: re.search(r"change \d of \d", screen_text(app)) is not None)
+        assert app.state.selection.stage == 4, "stage 3 changed nothing"
+
+
+async def test_escape_forgets_the_keys_behind(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, app)
+        await pilot.press("right_square_bracket", "d", "escape")
+        gate.release(20)
+        await idle(pilot, app)
+        assert app.state.options.diff == "inline"
+
+
+async def test_who_moves_meanwhile_takes_the_other_keys_back(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, app)
+        await pilot.press("right_square_bracket", "d", "j", "j")
+        await wait(pilot, lambda: app.state.selection.binding is not None)
+        gate.release(20)
+        await idle(pilot, app)
+        assert (app.state.selection.stage, app.state.options.diff) == (0, "inline")
+        await pilot.press("right_square_bracket", "d")
+        assert (app.state.selection.stage, app.state.options.diff) == (1, "only")

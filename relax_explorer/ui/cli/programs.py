@@ -35,6 +35,7 @@ from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.plain_text import trace_text
 from relax_explorer.viz.stage_line import KERNEL_MARKS, change_counts, history_line
+from relax_explorer.viz.stage_sentence import clauses, joined
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import visible
 
@@ -180,18 +181,26 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, exit_co
     if b is not None:
         left, right = normalize_with(program_at(a))[0], normalize_with(program_at(b))[0]
         difference = with_groups(diff_modules(left, right), left, right)
-        names = (a, b)
+        sides, names = (left, right), (a, b)
     else:
         session = open_session(a, passes, "default")
         if between is not None and between.endswith(f"..{EXECUTABLE}"):
             return _compiled(session.compiled(), session.stages[-1])
         first, last = two_stages(session, between or "")
         difference = session.between(first, last)
+        sides = (first.module, last.module)
         names = (f"{a}@{first.made_by}", f"{a}@{last.made_by}")
+    told = joined(clauses(*sides, difference)) if not difference.is_empty else ""
     return Result(
         "diff",
-        lambda: {"a": names[0], "b": names[1], "stat": difference.stat, "changes": _changes(difference)},
-        _diff_lines(difference, names, output.style() == "inline"),
+        lambda: {
+            "a": names[0],
+            "b": names[1],
+            "stat": difference.stat,
+            "sentence": told,
+            "changes": _changes(difference),
+        },
+        _diff_lines(difference, names, told, output.style() == "inline"),
         output.FOUND if exit_code and not difference.is_empty else output.OK,
     )
 
@@ -227,9 +236,11 @@ def who(input: str, var: str, passes: str | None, func: str | None) -> Result:
 _COLORS = {"+": "bright_blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"}
 
 
-def _diff_lines(diff: ModuleDiff, names: tuple[str, str], has_text: bool) -> Iterator[str]:
-    """The counts of a diff, and its lines."""
+def _diff_lines(diff: ModuleDiff, names: tuple[str, str], told: str, has_text: bool) -> Iterator[str]:
+    """The counts of a diff, what they mean, and its lines."""
     yield f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}"
+    if told:
+        yield told
     for line in lines(diff) if has_text else ():
         note = f"  # {visible(line.note, 300)}" if line.note else ""
         glyph = click.style(line.mark, fg=_COLORS.get(line.mark)) if output.colors() else line.mark

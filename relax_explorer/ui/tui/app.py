@@ -184,11 +184,16 @@ class Explorer(App[int]):
     async def run_action(self, action: str | ActionParseResult, *arguments: Any, **named: Any) -> bool:
         """Run an action. The tour learns of those that keys call on a screen."""
         screen = self.screen_name
-        is_free = isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
+        is_free = self._is_free
         done = await super().run_action(action, *arguments, **named)
         if self.tutorial.is_on and is_free and isinstance(action, str):
             self.tutorial.acted(action, screen)
         return done
+
+    @property
+    def _is_free(self) -> bool:
+        """True if keys are those of a screen: no popup is open, and no line is typed."""
+        return isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
 
     async def on_event(self, event: Event) -> None:
         """Pass an event on, and note it if keys are recorded. Keys and clicks behind the end have no screen."""
@@ -197,6 +202,8 @@ class Explorer(App[int]):
             return
         if isinstance(event, InputEvent):
             take_turns()
+        if isinstance(event, Key) and self._is_free and self.stage_control.early_keys.takes(event):
+            return  # it is recorded once it is obeyed
         if self.recorder is not None:
             self.recorder.take(event, not self.jobs.is_idle)
         if isinstance(event, (Key, MouseDown)):

@@ -18,6 +18,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import history, live_settings
+from relax_explorer.ui.tui.early_keys import EarlyKeys
 from relax_explorer.ui.tui.file_watch import FileWatch
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -56,6 +57,7 @@ class StageControl:
         self.watch = FileWatch(self.open)
         self._jumps: list[Selection] = []
         self.landed: Selection | None = None  # where the last jump went
+        self.early_keys = EarlyKeys(app)
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
         self._waited: list[tuple[Selection, bool]] = []  # keys that asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
@@ -81,6 +83,7 @@ class StageControl:
         if refusal := self.app.permit.to_open(path):
             self.app.say(refusal)
             return
+        self._forget_early_keys()
         self.asked = path
         self.watch.follow(path if text is None else "")
         self._read(path, text)
@@ -192,10 +195,11 @@ class StageControl:
     def _advance(self, session: Session, job: Job) -> None:
         """Run the rest of a pipeline. The phases are derived here, since no key should wait for them."""
         from relax_explorer.ui.tui.reading import prepare_details
+        from relax_explorer.viz.stage_sentence import stage_sentence
 
         while not job.is_stale and (stage := session.advance()) is not None:
             if stage.changed:
-                session.diff(stage.number - 1, stage.number)  # here, since it takes long for large modules
+                stage_sentence(session, stage)  # here, since it takes long for large modules, as the diff
             _ = stage.phase
             job.tell(lambda: self._grown(session))
         with collector_at_rest():
@@ -261,6 +265,7 @@ class StageControl:
             gc.collect()
         set_aside()  # else each tenth key waits until the collector has visited the whole program
         self.app.opened()
+        self.early_keys.obey()
         then, self._then = self._then, None
         if then is not None:
             then()
@@ -288,10 +293,25 @@ class StageControl:
 
     def _go_on(self, _: object = None) -> None:
         """Go where keys wanted to go before there was a stage, unless the user moved meanwhile; or tell that none came."""
-        waited, self._waited = self._waited, []
+        waited = self._await_no_stage()
         if waited and waited[0][0] == self.app.state.selection:
             for _, changing in waited:
                 self.by(1, changing)
+            if not self._waited:
+                self.early_keys.obey()
+        elif waited:
+            self.early_keys.forget()
+
+    def _forget_early_keys(self) -> None:
+        """Forget the keys that came before what they are about."""
+        self.early_keys.forget()
+        self._await_no_stage()
+
+    def _await_no_stage(self) -> list[tuple[Selection, bool]]:
+        """Wait for no stage any more; returns what waited."""
+        waited, self._waited = self._waited, []
+        self.early_keys.is_stage_awaited = False
+        return waited
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -318,6 +338,7 @@ class StageControl:
             number += step
         if step > 0 and any(job.lane == "session" for job in self.app.jobs.running):
             self._waited.append((state.selection, changing))
+            self.early_keys.is_stage_awaited = True
             self.app.say("the next stage is being made")
             return
         self.app.say("no further stage" if not changing else "no further stage that changed the module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -20,9 +20,14 @@ from relax_explorer.ui.tui.table_rows import BesideRows, TableRows, matches
 from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.stage_sentence import stage_sentence
 from relax_explorer.viz.table_folds import Fold, Folded
 from relax_explorer.viz.tables import Row, TextRows, text_lines
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.session import Session
+    from relax_explorer.core.session.snapshot import Snapshot
 
 # -- program frame ---------------------------------------------------------------------------------------------------
 # A screen with a program that folds: functions, blocks, branches and kernels, at the cursor or all at once.
@@ -131,6 +136,8 @@ class ProgramFrame(Frame):
 
 RAIL = 31  # cells of a line in the list of stages
 RAIL_FRAME = 38  # cells of the list of stages with its frame
+ROOMY = 180  # cells of a terminal from which on details stand at the right of the program
+DETAILS = 50  # cells of this column
 AROUND = 6  # cells of a line that are not text: frame, gutter, scrollbar
 
 
@@ -152,7 +159,9 @@ class PassesScreen(ProgramFrame):
         """The list of stages, a strip for narrow terminals, the program, the details."""
         yield FixedText(id="strip")
         yield LineView("stages", colored=False, is_menu=True)
-        yield LineView("ir")
+        with Container(id="program"):
+            yield FixedText(id="sentence")
+            yield LineView("ir")
         with Container(id="about"):
             with Box(id="details"):
                 yield FixedText(id="details_text")
@@ -166,6 +175,7 @@ class PassesScreen(ProgramFrame):
         has_drawer = self.is_narrow or (self.is_beside and self.app.size.width < WIDE)
         self.set_class(has_drawer, "-drawer")
         self.set_class(self.is_beside, "-beside")
+        self.set_class(self.app.size.width >= ROOMY, "-roomy")
         stages.display = not has_drawer or self.focused is stages
         self.query_one("#strip").display = has_drawer
         self.query_one("#about").display = self.explorer.state.options.shows_details
@@ -175,6 +185,14 @@ class PassesScreen(ProgramFrame):
         """True if two stages stand side by side."""
         options = self.explorer.state.options
         return options.diff == "beside" and not self._no_beside()
+
+    @property
+    def _room(self) -> int:
+        """The cells beside the list of stages and a column of details."""
+        width = self.app.size.width
+        has_rail = not self.has_class("-drawer")
+        has_column = width >= ROOMY and self.explorer.state.options.shows_details and not self.is_beside
+        return width - RAIL_FRAME * has_rail - DETAILS * has_column
 
     def _no_beside(self) -> str:
         """Why two stages cannot stand side by side; empty if they can."""
@@ -240,11 +258,19 @@ class PassesScreen(ProgramFrame):
             else ""
         )
         view.show_title(f"{stage.label} {visible(stage.made_by, 60)}  {counts}{far}")
+        self._draw_sentence(session, stage, since)
         why_not = self._no_beside() if state.options.diff == "beside" else ""
         view.border_subtitle = f"{why_not}: changes are marked" if why_not else ""
         is_left_out = state.options.diff == "only" and stage.number > 0
         if (is_other or is_left_out) and state.selection.binding is not view.row_node:
             self._select_row(view.cursor)
+
+    def _draw_sentence(self, session: Session, stage: Snapshot, since: int) -> None:
+        """What the pass did, above the program."""
+        view = self.query_one("#sentence", FixedText)
+        text = stage_sentence(session, stage, since, self._room - 2) if stage.number else ""
+        view.display = bool(text)
+        view.show(Text(f" {text}", no_wrap=True, overflow="ellipsis"))
 
     def _rows(self, state: State) -> Sequence[Row]:
         """The rows of the program. They are made again if they differ by more than folds."""
