@@ -110,9 +110,8 @@ async def test_a_text_that_cannot_be_read_gives_way_to_its_problems(
         await wait(pilot, lambda: "# the first line" in screen_text(app))
         reading.set()
         await wait(pilot, lambda: "RX0007" in screen_text(app))
-        await pilot.press("escape")
-        await wait(pilot, lambda: "Checked: that it" in screen_text(app))
-        assert "# the first line" not in screen_text(app)
+        assert "R.output(" in screen_text(app)
+        assert "# the first line" not in screen_text(app), "the cursor is at the problem"
 
 
 async def test_the_text_of_another_program_does_not_hide_the_open_one(

@@ -30,7 +30,7 @@ from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.leaving import take_signals
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.screens.by_name import new_screen
-from relax_explorer.ui.tui.screens.popup import KeyCommands, KeyPrompt, Palette, Popup
+from relax_explorer.ui.tui.screens.popup import KeyCommands, KeyPrompt, Palette, Popup, if_taken
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.shortcuts import take_style_rules
 from relax_explorer.ui.tui.stage_control import Marks, StageControl
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from relax_explorer.core.session.saved import Saved
-    from relax_explorer.core.session.session import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.key_recording import Recorder
     from relax_explorer.ui.tui.pass_trials import PassTrials
@@ -460,12 +459,8 @@ class Explorer(App[int]):
             self.say("no function is selected")
             return
         modules = [item.module for item in reversed(session.stages[: stage.number + 1])]
-
-        def done(call: CallInputs | None) -> None:
-            if call is not None:
-                self.run_control.with_inputs(name, call)
-
-        self.push_screen(Inputs(name, modules, self.run_control.given(name), self.permit), done)
+        dialog = Inputs(name, modules, self.run_control.given(name), self.permit)
+        self.push_screen(dialog, if_taken(partial(self.run_control.with_inputs, name)))
 
     def ask_key(self, title: str, lines: Sequence[str], then: Callable[[str], None]) -> None:
         """Wait for one key, over some lines."""
@@ -485,13 +480,8 @@ class Explorer(App[int]):
         session, plan = self.state.session, self.pipeline_control.plan()
         if session is None or plan is None:
             return
-
-        def done(edited: Plan | None) -> None:
-            if edited is not None:
-                self.pipeline_control.run(edited)
-
         cursor = plan.number_of(self.state.selection.stage) or 0
-        self.push_screen(PipelineEditor(session, plan, cursor), done)
+        self.push_screen(PipelineEditor(session, plan, cursor), if_taken(self.pipeline_control.run))
 
     def edit_text(self) -> None:
         """Edit the text of the selected stage, then run the passes behind it."""
@@ -500,13 +490,14 @@ class Explorer(App[int]):
         stage, plan = self.state.stage, self.pipeline_control.plan()
         if stage is None or plan is None:
             return
-
-        def done(text: str | None) -> None:
-            if text is not None:
-                self.pipeline_control.run(plan.with_edit(-1 if number is None else number, text))
-
         number = plan.number_of(stage.number)
-        self.push_screen(TextEditor.of(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
+        editor = TextEditor.of(f"Text of stage {stage.label} {stage.made_by}", stage.module)
+        edited = partial(plan.with_edit, -1 if number is None else number)
+
+        def run(text: str) -> None:
+            self.pipeline_control.run(edited(text))
+
+        self.push_screen(editor, if_taken(run))
 
     def say(self, text: str) -> None:
         """Show a notice in the footer until the next key or click, another notice, or another screen."""

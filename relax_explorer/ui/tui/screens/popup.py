@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -28,6 +28,17 @@ from relax_explorer.viz.tables import Row
 from relax_explorer.viz.visible import columns, visible
 
 MOST_LINES = 12
+_T = TypeVar("_T")
+
+
+def if_taken(then: Callable[[_T], object]) -> Callable[[_T | None], None]:
+    """What follows a dialog: `then` with what it gives; nothing if it was left."""
+
+    def done(taken: _T | None) -> None:
+        if taken is not None:
+            then(taken)
+
+    return done
 
 
 class KeyPrompt(Settling, ModalScreen[str]):
