@@ -9,14 +9,14 @@ from pathlib import Path
 from types import ModuleType
 
 from relax_explorer.core.ir import attrs, expr, index_map, prim, prim_atoms, prim_binary, struct_info, types
-from relax_explorer.core.ir.node import field_names
+from relax_explorer.core.ir.node import fields_of
 from relax_explorer.core.program import module
 from relax_explorer.core.tir import prim_expr, stmt
 
 PAGE = Path(expr.__file__).parent / "README.md"
 ROOMS_OF_SCALARS = (prim, prim_atoms, prim_binary, prim_expr)
 MODULES = (expr, struct_info, *ROOMS_OF_SCALARS, types, index_map, attrs, module, stmt)
-SAID_ONCE = {"struct_info", "span", "size"}  # in the introduction; the size is a cache
+SAID_ONCE = {"struct_info", "span", "size", "depth"}  # in the introduction; the size and the depth are caches
 BASES = {
     "Expr", "StructInfo", "PrimExpr", "Binary", "Called", "Comparison", "Logical", "Type", "Stmt", "Verbatim", "StructInfoText", "Written",
 }  # fmt: skip
@@ -30,7 +30,7 @@ def _classes(room: ModuleType) -> Iterator[type]:
 
 def _fields(kind: type) -> set[str]:
     try:
-        names = set(field_names(object.__new__(kind)))
+        names = set(fields_of(kind))
     except KeyError:  # interned: slots, its own and those of its bases
         slots = [slot for base in kind.__mro__[:-1] for slot in getattr(base, "__slots__", ())]
         names = {slot for slot in slots if not slot.startswith("_")}

@@ -50,13 +50,18 @@ CALLS: dict[str, Callable[[rxe.IRModule], object]] = {
     "compare": lambda module: str(rxe.compare(module, rxe.normalize(rxe.parse(TEXT)))),
     "bisect": lambda module: str(rxe.bisect([module, module])),
     "validate": lambda module: [str(row) for row in rxe.validate([module, module])],
+    "cost": lambda module: str(rxe.cost(module).flops),
+    "inputs": lambda module: [value.tolist() for value in rxe.inputs(module)[0]],
+    "bindings": lambda module: list(map(str, rxe.bindings(module))),
+    "find": lambda module: list(map(str, rxe.find(module, "exp(_)"))),
+    "diff": lambda module: str(rxe.diff(module, rxe.parse(TEXT.replace("R.exp", "R.abs")))),
     "Session": lambda module: [stage.module.script() for stage in rxe.Session(module).stages],
 }
 
 
 def _takes_modules(name: str) -> bool:
     value = getattr(rxe, name)
-    if not callable(value) or name in ("IRModule", "Failure", "ParseError", "Diagnostic", "Shape"):
+    if not callable(value) or name in ("IRModule", "Failure", "ParseError", "Diagnostic", "Shape", "Debugger", "Cost"):
         return False
     return any("IRModule" in str(param.annotation) for param in inspect.signature(value).parameters.values())
 

@@ -45,12 +45,21 @@ async def seen(path: Path) -> tuple[str, str]:
             pilot,
             lambda: (
                 isinstance(app.screen, Popup)
+                or app.state.broken is not None
                 or (
                     app.state.session is not None
                     and len(app.state.session.stages) == len(app.state.session.pipeline) + 1
                 )
             ),
         )
+        if app.state.broken is not None:  # its source is shown
+            await wait(pilot, lambda: bool(app.frame.query("#source")))
+            view = app.frame.view
+            for number in range(len(view.rows)):
+                view.move(number)
+                await pilot.pause(0)
+                screens.append(screen_text(app))
+            return "\n".join(screens), ""
         await wait(pilot, lambda: bool(app.frame.query("#ir")))
         view = app.frame.query_one("#ir", LineView)
         for number in range(len(view.rows)):

@@ -88,6 +88,7 @@ def test_keys_are_written_as_they_are_shown(text: str, keys: list[str]) -> None:
         "wider",
         "narrower",
         "next-stage",
+        "next-problem",
         "previous-match",
     )
     free = {name: f"F{number}" for number, name in enumerate((*moved, "next-match", "command", "layers"), 13)}

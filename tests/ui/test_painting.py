@@ -169,7 +169,7 @@ async def test_a_widget_that_others_hide_is_not_drawn(monkeypatch: pytest.Monkey
         drawn.clear()
         await press(pilot, app, "j", "ctrl+d", "G")
         assert "body" not in drawn
-        app.frame.query_one("#ir").display = False
+        app.frame.query_one("#program").display = False
         await idle(pilot, app)
         assert "body" in drawn
 

@@ -33,7 +33,7 @@ def owner_node(cls: type[_T]) -> type[_T]:
 def _made(cls: type[_T], weak: bool) -> type[_T]:
     node_class = dataclass(slots=True, eq=False, frozen=CHECKS, repr=False, weakref_slot=weak)(cls)
     for name, method in _METHODS.items():
-        if getattr(node_class, name) is getattr(object, name):
+        if getattr(node_class, name, None) is getattr(object, name, None):
             setattr(node_class, name, method)
     _FIELDS[node_class] = tuple(f.name for f in fields(node_class) if f.init)  # type: ignore[arg-type]  # `made` is a dataclass by now
     return node_class
@@ -44,7 +44,12 @@ def _alone(value: object) -> NoReturn:
     raise TypeError(f"a {type(value).__name__} can't be pickled alone: pickle its module")
 
 
-_METHODS = {"__repr__": on_one_line, "__str__": written, "__reduce__": _alone}
+def _copied(value: _T) -> _T:
+    kind: Callable[..., _T] = type(value)
+    return kind(*[getattr(value, name) for name in _FIELDS[type(value)]])
+
+
+_METHODS = {"__repr__": on_one_line, "__str__": written, "__reduce__": _alone, "__copy__": _copied}
 
 
 def fields_of(kind: type) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.normalize import normal_form_of, normalize_with
 from relax_explorer.core.expected import expect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import walk
@@ -59,7 +59,7 @@ def bindings(source: IRModule | e.Function, function: str = "") -> list[e.Bindin
 
 
 def find(module: IRModule, pattern: str, function: str = "") -> list[Occurrence]:
-    """What a dataflow pattern matches in the function with this name, or in all, in text order. Raises Failure for a pattern that can't be read.
+    """What a dataflow pattern matches in the normal form of the function with this name, or of all, in text order. Raises Failure for a pattern that can't be read.
 
     >>> rxe.find(module, "add(matmul(_, _), _)")[0].binding
     <VarBinding shifted = R.add(product, b)>
@@ -69,7 +69,7 @@ def find(module: IRModule, pattern: str, function: str = "") -> list[Occurrence]
     wanted = read_pattern(pattern)
     if function:
         function_of(module, function)
-    return [one for name, one in module_occurrences(module, wanted) if function in ("", name)]
+    return [one for name, one in module_occurrences(normal_form_of(module), wanted) if function in ("", name)]
 
 
 def diff(a: IRModule, b: IRModule) -> ModuleDiff:
