@@ -61,7 +61,15 @@ CALLS: dict[str, Callable[[rxe.IRModule], object]] = {
 
 def _takes_modules(name: str) -> bool:
     value = getattr(rxe, name)
-    if not callable(value) or name in ("IRModule", "Failure", "ParseError", "Diagnostic", "Shape", "Debugger", "Cost"):
+    if not callable(value) or name in (
+        "IRModule",
+        "Failure",
+        "ParseError",
+        "Diagnostic",
+        "Shape",
+        "Debugger",
+        "Cost",
+    ):
         return False
     return any("IRModule" in str(param.annotation) for param in inspect.signature(value).parameters.values())
 

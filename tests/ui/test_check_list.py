@@ -293,8 +293,8 @@ async def test_no_program_and_a_bad_one_are_told(tmp_path: Path) -> None:
     app = Explorer(str(bad), "", screen="checks")
     async with app.run_test(size=(80, 24)) as pilot:
         await wait(pilot, lambda: app.state.failures)
-        await press(pilot, app, "escape", "f", "enter", "j", "6")
-        assert "Correct the file" in screen_text(app)
+        await press(pilot, app, "escape", "j", "6")
+        assert "bad.py" in screen_text(app)
         await typed(pilot, app, f"open {SAMPLES[1]}")
         await opened(pilot, app)
         assert any("each call from outside" in line for line in rows(app))

@@ -269,7 +269,9 @@ class PassesScreen(ProgramFrame):
         """What the pass did, above the program."""
         view = self.query_one("#sentence", FixedText)
         text = stage_sentence(session, stage, since, self._room - 2) if stage.number else ""
-        view.display = bool(text)
+        if view.display != bool(text):  # the program has another height from the next picture on
+            view.display = bool(text)
+            self.call_after_refresh(self.program.centre)
         view.show(Text(f" {text}", no_wrap=True, overflow="ellipsis"))
 
     def _rows(self, state: State) -> Sequence[Row]:
