@@ -294,7 +294,7 @@ async def test_no_program_and_a_bad_one_are_told(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await wait(pilot, lambda: app.state.failures)
         await press(pilot, app, "escape", "j", "6")
-        assert "bad.py" in screen_text(app)
+        assert "1 shows the source with its problems" in screen_text(app)
         await typed(pilot, app, f"open {SAMPLES[1]}")
         await opened(pilot, app)
         assert any("each call from outside" in line for line in rows(app))

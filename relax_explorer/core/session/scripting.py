@@ -59,7 +59,9 @@ def bindings(source: IRModule | e.Function, function: str = "") -> list[e.Bindin
 
 
 def find(module: IRModule, pattern: str, function: str = "") -> list[Occurrence]:
-    """What a dataflow pattern matches in the normal form of the function with this name, or of all, in text order. Raises Failure for a pattern that can't be read.
+    """What a dataflow pattern matches in the normal form of the function with this name, or of all, in text order.
+
+    Raises Failure for a pattern that can't be read.
 
     >>> rxe.find(module, "add(matmul(_, _), _)")[0].binding
     <VarBinding shifted = R.add(product, b)>
