@@ -64,7 +64,7 @@ def find(module: IRModule, pattern: str, function: str = "") -> list[Occurrence]
     Raises Failure for a pattern that can't be read.
 
     >>> rxe.find(module, "add(matmul(_, _), _)")[0].binding
-    <VarBinding shifted = R.add(product, b)>
+    <VarBinding shifted: R.Tensor((2, 4), dtype="float32") = R.add(product, b)>
     """
     expect(module, IRModule, "find takes a module")
     expect(pattern, str, "the pattern of find is a text", "`matmul(_, permute_dims(_))` is one")
