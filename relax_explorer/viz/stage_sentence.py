@@ -51,10 +51,10 @@ def stage_sentence(session: Session, stage: Snapshot, since: int | None = None, 
     if before.module is stage.module:
         return "Nothing changed."
 
-    def told(_: object) -> tuple[str, ...]:
+    def changes(_: object) -> tuple[str, ...]:
         return clauses(before.module, stage.module, session.diff(before.number, stage.number))
 
-    return joined(told(stage) if before.number != stage.number - 1 else _KNOWN.of(stage, told), width)
+    return joined(changes(stage) if before.number != stage.number - 1 else _KNOWN.of(stage, changes), width)
 
 
 def joined(found: Sequence[str], width: int = MOST) -> str:
