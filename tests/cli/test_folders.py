@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.stages import StageText
 from tests.cli.test_commands import rxe_cli
 
 PROGRAM = """
@@ -118,3 +120,41 @@ def test_check_names_the_stage_of_each_problem(dumps: Path) -> None:
     assert text.stderr.splitlines()[1] == "stage 5 Unknown: 1 error"
     assert "stage 0" not in text.stderr
     assert text.stderr.splitlines()[-1].startswith("4 stages checked: 2 errors")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", "--format", "json"),
+        ("graph", "--format", "dot"),
+        ("find", "relax.square(_)"),
+        ("shapes",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_named_stage_is_read_alone(
+    command: tuple[str, ...], dumps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    as_ever = StageText.parsed
+
+    def noted(stage: StageText) -> IRModule:
+        read.append(Path(stage.file).name)
+        return as_ever(stage)
+
+    monkeypatch.setattr(StageText, "parsed", noted)
+    name, *options = command
+    done = rxe_cli(name, str(dumps), *options, "--stage", "Square")
+    assert done.exit_code == 0, done.output
+    assert "square" in done.stdout or name == "shapes"
+    assert set(read) == {"03_Square.py"}
+    assert "error" not in done.stderr
+
+
+def test_a_named_stage_says_its_own_errors(dumps: Path) -> None:
+    (dumps / "03_Square.py").write_text(PROGRAM.format(op="square").replace("square(x)", "square(nothing)"))
+    done = rxe_cli("show", str(dumps), "--stage", "3")
+    assert "nothing" in done.stderr
+    assert "07_Wrong.py" in rxe_cli("show", str(dumps), "--stage", "7").stderr
+    assert "nothing" not in rxe_cli("show", str(dumps), "--stage", "0").stderr

@@ -157,6 +157,13 @@ class RecordedSession(Session):
         )
 
 
+def alone(build: Build, stage: Stage, cache: Path | None = None, profile: str = "spec") -> RecordedSession:
+    """A session on one stage of a build. The others are not read; names come from the earlier ones where they are asked for."""
+    session = RecordedSession(replace(build, stages=(stage,), asides=()), cache, profile)
+    session.earlier = [item for item in build.stages if item.number < stage.number]
+    return session
+
+
 # -- kernel history --------------------------------------------------------------------------------------------------
 # The history of a kernel: through the stages of its module, and through the host build that goes on with the kernels
 # alone.

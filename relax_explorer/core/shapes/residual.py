@@ -320,10 +320,12 @@ class _Walk:
 
     def _note(self, var: e.Var, binding: e.Binding) -> None:
         """Note what a variable is."""
-        value = binding.value
-        if self.tests.has_any and effects(self.module).of(value).writes:
-            self.tests.forget()
-        self.tests.note(var, value)
+        value, tests = binding.value, self.tests
+        if tests.has_any and effects(self.module).of(value).writes:
+            tests.forget()
+        tests.note(var, value)
+        if type(value) is e.Call:
+            return  # a value of its own, which no other name tells and nobody calls as a packed function
         self.names.note(binding)
         packed = self._extern(value)
         if packed is not None:
@@ -373,19 +375,20 @@ class _Walk:
         self, call: e.Call, name: str, binding: e.Binding, facts: Assumptions, scope: set[p.PrimVar]
     ) -> Assumptions:
         op = call.op
-        packed = self._extern(op)
-        if packed is not None:
-            return self._packed(call, packed, binding, facts)
-        if isinstance(op, e.GlobalVar):
-            return self._arguments(call, op, binding, facts)
-        declared = find(op.name) if isinstance(op, e.OpRef) else None
+        if type(op) is not e.OpRef:
+            packed = self._extern(op)
+            if packed is not None:
+                return self._packed(call, packed, binding, facts)
+            return self._arguments(call, op, binding, facts) if isinstance(op, e.GlobalVar) else facts
+        declared = find(op.name)
         if declared is CallTir:
             return self._kernel(call, binding, facts)
         if declared is AssertOp:
             return self._assert(call, binding, facts)
-        if declared is not None:
-            for demand, subject in self._of_operator(declared, call):
-                facts = self.add(OPERATOR, subject or f"{_short(declared)} in {name}", demand, binding, facts)
+        if declared is None or declared.takes_sinfo or declared.stops is Stops.NEVER:
+            return facts
+        for demand, subject in self._of_operator(declared, call):
+            facts = self.add(OPERATOR, subject or f"{_short(declared)} in {name}", demand, binding, facts)
         return facts
 
     def _of_operator(self, declared: type[Op], call: e.Call) -> Sequence[tuple[Demand, str]]:
@@ -393,8 +396,10 @@ class _Walk:
 
         Layers repeat: most calls have the same StructInfo as one before.
         """
-        if declared.takes_sinfo or declared.stops is Stops.NEVER:
-            return ()
+        infos = tuple([arg.struct_info for arg in call.args])
+        found = self.demands.get((declared, call.attrs, infos))
+        if found is not None:
+            return found
         infos = tuple(map(self._named, call.args))
         key = (declared, call.attrs, infos)
         found = self.demands.get(key)

@@ -30,7 +30,7 @@ from relax_explorer.ui.cli.input_options import inputs_given, lengths_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
 from relax_explorer.ui.cli.opening import chosen
 from relax_explorer.ui.cli.output import Exact, Result
-from relax_explorer.ui.cli.programs import open_session, two_stages
+from relax_explorer.ui.cli.programs import open_session, stage_at, two_stages
 from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.call_structure import call_structure
@@ -183,13 +183,17 @@ def graph(
         calls and bool(func or inside or heat or between or memory),
         block is not None and bool(calls or inside or between),
     )
-    session = open_session(input, passes)
     if between is not None:
+        session = open_session(input, passes)
         drawing = between_stages(session, *two_stages(session, between), func, weights, memory)
     elif calls:
-        drawing = call_structure(chosen(session, stage).module)
+        drawing = call_structure(stage_at(input, passes, stage)[1].module)
     else:
-        snapshot = chosen(session, stage)
+        if heat == "machine":  # which is known of the last stage alone
+            session = open_session(input, passes)
+            snapshot = chosen(session, stage)
+        else:
+            session, snapshot = stage_at(input, passes, stage)
         layers = "each" if expand or around is not None or block is not None else "once"
         drawing = of_stage(snapshot, func, block, weights, layers, inside, memory)
         if heat == "machine":

@@ -122,7 +122,7 @@ def session_to_run(
     for passes that fail: with passes, the program after them is judged.
     """
     from relax_explorer.core.session.build_passes import with_files
-    from relax_explorer.core.session.recorded import RecordedSession
+    from relax_explorer.core.session.recorded import alone
     from relax_explorer.core.session.session import Session
 
     cache = directories.kernel_cache()
@@ -134,8 +134,7 @@ def session_to_run(
         _readable(_chosen(build, stage, asked) if is_recorded else build.stages[0], asked), const
     )
     if is_recorded:
-        session: Session = RecordedSession(replace(build, stages=(given,), asides=()), cache, profile)
-        session.earlier = [stage for stage in build.stages if stage.number < given.number]
+        session: Session = alone(build, given, cache, profile)
     else:
         session = Session(
             given.module, with_files(pipeline_of(build, passes or ""), profile), path, cache, profile

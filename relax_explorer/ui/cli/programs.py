@@ -19,7 +19,7 @@ from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Trace, U
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.compiled import Compiled
-from relax_explorer.core.session.recorded import KernelTrace, RecordedSession
+from relax_explorer.core.session.recorded import KernelTrace, RecordedSession, alone
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.beginnings import is_executable
@@ -30,7 +30,7 @@ from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
+from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at, stage_of
 from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.plain_text import trace_text
@@ -46,6 +46,21 @@ if TYPE_CHECKING:
 def open_session(path: str, passes: str | None, usual: str = "") -> Session:
     """Open a session on a file and run its pipeline, or on a folder of stages. Errors in a program are reported and raised."""
     return session_of(build_at(path), passes, usual)
+
+
+def stage_at(path: str, passes: str | None, stage: str | None) -> tuple[Session, Snapshot]:
+    """A stage with its session, by default the last one. Of a recorded build, a stage that is named is read alone."""
+    return _stage_of(build_at(path), passes, stage)
+
+
+def _stage_of(build: Build, passes: str | None, name: str | None) -> tuple[Session, Snapshot]:
+    if name is None or not build.is_recorded or passes_from(build, passes) is not None:
+        session = session_of(build, passes)
+        return session, chosen(session, name)
+    session = alone(build, stage_of(build, name), directories.kernel_cache())
+    shown = session.stages[-1]
+    output.report([item for item in shown.problems if item.is_error])
+    return session, shown
 
 
 def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
@@ -75,7 +90,7 @@ def show(
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
-        shown = chosen(session_of(build, passes), stage)
+        _, shown = _stage_of(build, passes, stage)
         module = shown.module
         if not module.functions and any(item.is_error for item in shown.problems):
             return output.status(Failure(*shown.problems))  # nothing of it could be read, which was told
@@ -421,7 +436,7 @@ def find(input: str, pattern: str, passes: str | None, stage: str | None, func: 
     from relax_explorer.core.patterns.matches import module_occurrences
     from relax_explorer.core.patterns.pattern_text import read_pattern
 
-    shown = chosen(open_session(input, passes), stage)
+    _, shown = stage_at(input, passes, stage)
     wanted = read_pattern(pattern)
     if func is not None and func not in shown.module.relax_functions:
         names = ", ".join(shown.module.relax_functions)

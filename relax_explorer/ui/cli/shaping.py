@@ -23,10 +23,10 @@ from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_ch
 from relax_explorer.core.shapes.why import what_if, why
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import register_files
-from relax_explorer.ui.cli.opening import chosen, typed
+from relax_explorer.ui.cli.opening import typed
 from relax_explorer.ui.cli.other_notations import OPTIONS, ContractOptions, contracts
 from relax_explorer.ui.cli.output import Remark, Result, aligned
-from relax_explorer.ui.cli.programs import open_session
+from relax_explorer.ui.cli.programs import stage_at
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
 from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
@@ -54,8 +54,7 @@ def shapes(
     register_files(packed)
     if sum((why is not None, what_if is not None, run or proved or given is not None)) > 1:
         raise click.UsageError("--why and --what-if stand alone")
-    session = open_session(input, passes)
-    snapshot = chosen(session, stage)
+    session, snapshot = stage_at(input, passes, stage)
     module = snapshot.module
     if func is not None and func not in module.relax_functions:
         names = ", ".join(module.relax_functions) or "none"
