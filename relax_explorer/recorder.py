@@ -42,8 +42,11 @@ MANIFEST, TEXT, ARRAY, LINEAGE, BEGIN, STAGE, CALL, END = b"M", b"T", b"A", b"L"
 PARTS = {STAGE: "stages.jsonl", LINEAGE: "lineages.jsonl", CALL: "calls.jsonl"}  # of an archive, by kind
 CONTENTS = {TEXT: "ir/{}.txt", ARRAY: "data/{}.npy"}  # by their SHA-256
 MOST_PROCESSES = 1_000
-_TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=]{400,}")
-"""A constant in the text of a module: a DLTensor in base64, which begins with its magic number."""
+_TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=\\]{400,}(?<!\\)")
+"""A constant in the text of a module: a DLTensor in base64, which begins with its magic number.
+
+TVM writes backslashes before each slash.
+"""
 _LOWERED = re.compile(r"R\.(?:builtin\.alloc_tensor|memory\.|vm\.)|vm\.builtin\.alloc_")
 _MOST_STORED, _MOST_BYTES = 40_000, 2 << 30  # of texts and recorded values
 
@@ -398,7 +401,7 @@ class Recorder:
 
     def _kept(self, found: re.Match[str]) -> str:
         """A constant of a text as a reference to its array: `rxs:DIGEST:HEAD`, where HEAD is what stood before its data."""
-        raw = base64.b64decode(found[0])
+        raw = base64.b64decode(found[0].replace("\\", ""))
         start = 40 + 8 * struct.unpack_from("<i", raw, 24)[0]
         digest = self._array(np.frombuffer(raw, np.uint8, offset=start))
         return f"rxs:{digest}:{base64.b64encode(raw[:start]).decode()}" if digest else found[0]

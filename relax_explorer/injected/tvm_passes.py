@@ -39,8 +39,11 @@ else:
     from answering import Foreign, Refused
 
 MOST_MODULES = 64
-_TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=]{1400,}")
-"""A constant of a kilobyte or more in the text of a module: a DLTensor in base64, which begins with its magic number."""
+_TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=\\]{1400,}(?<!\\)")
+"""A constant of a kilobyte or more in the text of a module: a DLTensor in base64, which begins with its magic number.
+
+TVM writes backslashes before each slash.
+"""
 _BESIDE = re.compile(r"rxe:([0-9a-f]{40}):([A-Za-z0-9+/=]+)")
 _HOMES = (
     "relax.transform",
@@ -100,7 +103,7 @@ def _printed(module: Foreign, known: Sequence[str]) -> Parts:
     found: dict[str, Foreign] = {}
 
     def beside(match: re.Match[str]) -> str:
-        raw = base64.b64decode(match[0])
+        raw = base64.b64decode(match[0].replace("\\", ""))
         start = 40 + 8 * struct.unpack_from("<i", raw, 24)[0]
         data = np.frombuffer(raw, np.uint8, offset=start)
         digest = hashlib.blake2b(raw, digest_size=20).hexdigest()

@@ -59,7 +59,7 @@ class StageControl:
         self.landed: Selection | None = None  # where the last jump went
         self.early_keys = EarlyKeys(app)
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
-        self._waited: list[tuple[Selection, bool]] = []  # keys that asked for a stage which is not there yet
+        self._waited: list[tuple[Selection, Callable[[], None]]] = []  # what asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
     @property
@@ -295,8 +295,8 @@ class StageControl:
         """Go where keys wanted to go before there was a stage, unless the user moved meanwhile; or tell that none came."""
         waited = self._await_no_stage()
         if waited and waited[0][0] == self.app.state.selection:
-            for _, changing in waited:
-                self.by(1, changing)
+            for _, again in waited:
+                again()
             if not self._waited:
                 self.early_keys.obey()
         elif waited:
@@ -307,7 +307,16 @@ class StageControl:
         self.early_keys.forget()
         self._await_no_stage()
 
-    def _await_no_stage(self) -> list[tuple[Selection, bool]]:
+    def await_next(self, again: Callable[[], None]) -> bool:
+        """Do something again when the next stage is there; False if none is being made."""
+        if not any(job.lane == "session" for job in self.app.jobs.running):
+            return False
+        self._waited.append((self.app.state.selection, again))
+        self.early_keys.is_stage_awaited = True
+        self.app.say("the next stage is being made")
+        return True
+
+    def _await_no_stage(self) -> list[tuple[Selection, Callable[[], None]]]:
         """Wait for no stage any more; returns what waited."""
         waited, self._waited = self._waited, []
         self.early_keys.is_stage_awaited = False
@@ -336,10 +345,7 @@ class StageControl:
                 self.show(number)
                 return
             number += step
-        if step > 0 and any(job.lane == "session" for job in self.app.jobs.running):
-            self._waited.append((state.selection, changing))
-            self.early_keys.is_stage_awaited = True
-            self.app.say("the next stage is being made")
+        if step > 0 and self.await_next(lambda: self.by(step, changing)):
             return
         self.app.say("no further stage" if not changing else "no further stage that changed the module")
 

@@ -122,7 +122,18 @@ def _number(app: Controls, text: str) -> int | None:
 
 
 def _stage(app: Controls, text: str) -> None:
-    number, selection = _stage_of(app, text).number, app.state.selection
+    def again() -> None:
+        try:
+            _stage(app, text)
+        except Refused as refused:  # it was the last stage
+            app.say(str(refused))
+
+    try:
+        number, selection = _stage_of(app, text).number, app.state.selection
+    except Refused:
+        if app.state.session is not None and app.stage_control.await_next(again):
+            return
+        raise
     app.stage_control.go_to(number, selection.function, selection.binding)
     app.show_screen("passes")
 
