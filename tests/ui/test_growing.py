@@ -10,6 +10,7 @@ import pytest
 
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.typed import execute_typed
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle
@@ -120,3 +121,28 @@ async def test_who_moves_meanwhile_takes_the_other_keys_back(gate: threading.Sem
         assert (app.state.selection.stage, app.state.options.diff) == (0, "inline")
         await pilot.press("right_square_bracket", "d")
         assert (app.state.selection.stage, app.state.options.diff) == (1, "only")
+
+
+async def test_a_line_names_a_stage_that_is_being_made(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, app)
+        execute_typed(app, "stage AnnotateTIROpPattern")
+        assert app.state.selection.stage == 0
+        assert app.notice == "the next stage is being made"
+        gate.release(20)
+        await wait(pilot, lambda: app.state.selection.stage > 0)
+        assert app.state.stage is not None
+        assert app.state.stage.made_by == "AnnotateTIROpPattern"
+
+
+async def test_a_line_that_waited_for_no_stage_is_told_so(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "Normalize")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, app)
+        execute_typed(app, "stage FuseOps")
+        gate.release(10)
+        await wait(pilot, lambda: "no stage 'FuseOps'" in app.notice)
+        assert app.state.selection.stage == 0
+        execute_typed(app, "stage FuseOps")
+        assert "no stage 'FuseOps'" in app.notice
