@@ -236,3 +236,15 @@ def test_a_check_that_fails_itself_is_a_part(monkeypatch: pytest.MonkeyPatch) ->
     assert done.exit_code == 1
     assert "✗ cache: ZeroDivisionError: nobody thought of that" in done.stdout
     assert "✓ compilers: LLVM" in done.stdout
+
+
+@pytest.mark.parametrize("gone", [("click",), ("platformdirs",), ("click", "platformdirs")])
+def test_without_what_it_starts_with_the_command_that_mends_it_is_told(gone: tuple[str, ...]) -> None:
+    code = f"import sys; sys.modules.update(dict.fromkeys({gone})); sys.argv = ['rxe', 'doctor']; from relax_explorer.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines() == [
+        f"relax-explorer needs {' and '.join(gone)}, not installed in {sys.executable}",
+        f"    {sys.executable} -m pip install {' '.join(gone)}",
+    ]

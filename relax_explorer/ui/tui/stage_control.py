@@ -59,7 +59,9 @@ class StageControl:
         self.landed: Selection | None = None  # where the last jump went
         self.early_keys = EarlyKeys(app)
         self._then: Callable[[], None] | None = None  # what follows once the next program is open
-        self._waited: list[tuple[Selection, Callable[[], None]]] = []  # what asked for a stage which is not there yet
+        self._waited: list[
+            tuple[Selection, Callable[[], None]]
+        ] = []  # what asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
     @property
