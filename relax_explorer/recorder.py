@@ -43,10 +43,7 @@ PARTS = {STAGE: "stages.jsonl", LINEAGE: "lineages.jsonl", CALL: "calls.jsonl"} 
 CONTENTS = {TEXT: "ir/{}.txt", ARRAY: "data/{}.npy"}  # by their SHA-256
 MOST_PROCESSES = 1_000
 _TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=\\]{400,}(?<!\\)")
-"""A constant in the text of a module: a DLTensor in base64, which begins with its magic number.
-
-TVM writes backslashes before each slash.
-"""
+"""A constant in the text of a module: a DLTensor in base64, with its magic number first and backslashes before slashes."""
 _LOWERED = re.compile(r"R\.(?:builtin\.alloc_tensor|memory\.|vm\.)|vm\.builtin\.alloc_")
 _MOST_STORED, _MOST_BYTES = 40_000, 2 << 30  # of texts and recorded values
 

@@ -42,7 +42,7 @@ MOST_MODULES = 64
 _TENSOR = re.compile(r"P6G0lvBAXt0A[A-Za-z0-9+/=\\]{1400,}(?<!\\)")
 """A constant of a kilobyte or more in the text of a module: a DLTensor in base64, which begins with its magic number.
 
-TVM writes backslashes before each slash.
+Backslashes stand before its slashes.
 """
 _BESIDE = re.compile(r"rxe:([0-9a-f]{40}):([A-Za-z0-9+/=]+)")
 _HOMES = (
