@@ -249,8 +249,15 @@ WHO = Command(
     "who",
     "Show the history of one variable across the stages.",
     Handler("programs", "who"),
-    (INPUT, Argument("var", "the variable, or @KERNEL", metavar="VAR"), *PIPELINE, FUNCTION, JSON),
-    ("relax-explorer who model.py lv7 -p default",),
+    (
+        INPUT,
+        Argument("var", "the variable, or @KERNEL", metavar="VAR"),
+        *PIPELINE,
+        FUNCTION,
+        flag("--layer", "tell the layer of the model that has the value, as names of weights tell it"),
+        JSON,
+    ),
+    ("relax-explorer who model.py lv7 -p default", "relax-explorer who build.rxs lv7 --layer"),
 )
 
 FIND = Command(

@@ -14,6 +14,8 @@ from relax_explorer.core.cost.memory_use import Peak
 from relax_explorer.core.cost.program_cost import Cost
 from relax_explorer.core.cost.work import Work, summed
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.layer_names import layer_names, numbered_layer
 from relax_explorer.core.session.binding_matches import head_of
 from relax_explorer.viz.folding import pieces, repeats
 from relax_explorer.viz.visible import counted, visible
@@ -240,6 +242,9 @@ def doubt_lines(cost: Cost) -> Iterator[str]:
 # The cost by binding, by layer, by function.
 
 
+_BESIDE = "beside layers"
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a program with its work, and the bytes that are held while it runs at most."""
@@ -270,20 +275,31 @@ def _bindings(cost: Cost) -> list[Part]:
 
 
 def _layers(cost: Cost) -> list[Part]:
-    """The pieces that repeat, each by itself, and what lies before, between and behind them."""
-    ends: dict[e.Binding, str] = {}
-    for group in repeats(cost.module.relax_functions[cost.function]):
-        for number, piece in enumerate(pieces(group), 1):
-            ends.update(dict.fromkeys(piece, f"layer {number} of {group.count}"))
-    found: list[tuple[str, list[int]]] = []
+    """The layers, each by itself, and what lies before, between and behind them. With names, bindings need not follow each other."""
+    fn = cost.module.relax_functions[cost.function]
+    named = zip(facts(fn).bindings, map(numbered_layer, layer_names(fn)), strict=True)
+    layers = {binding: name for binding, name in named if name}
+    numbered = layers or _repeated(fn)
+    found: dict[tuple[int, str], list[int]] = {}
+    runs, before = 0, ""
     for index, row in enumerate(cost.bindings):
         if row.branch:  # the If has its work
             continue
-        name = ends.get(row.binding, "beside layers")
-        if not found or found[-1][0] != name:
-            found.append((name, []))
-        found[-1][1].append(index)
-    return [_layer(cost, name, indices) for name, indices in found]
+        name = numbered.get(row.binding, _BESIDE)
+        runs += name != before
+        before = name
+        run = 0 if layers else runs
+        found.setdefault((run, name), []).append(index)
+    return [_layer(cost, name, indices) for (_, name), indices in found.items()]
+
+
+def _repeated(fn: e.Function) -> dict[e.Binding, str]:
+    """The pieces of a function that repeat, numbered, by their bindings."""
+    ends: dict[e.Binding, str] = {}
+    for group in repeats(fn):
+        for number, piece in enumerate(pieces(group), 1):
+            ends.update(dict.fromkeys(piece, f"layer {number} of {group.count}"))
+    return ends
 
 
 def _layer(cost: Cost, name: str, indices: Sequence[int]) -> Part:

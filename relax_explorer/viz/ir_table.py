@@ -21,7 +21,7 @@ from relax_explorer.viz.compact import Compact, OpClass, parameters, role, signa
 from relax_explorer.viz.kernel_class import of_function
 from relax_explorer.viz.lexer import Piece, highlight
 from relax_explorer.viz.short import short_dtype, short_info
-from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
+from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, layer_folds, outline
 from relax_explorer.viz.tables import LazyRows, Row, colored_row
 
 WIDEST_NAME = 24
@@ -84,7 +84,8 @@ class IrTable(LazyRows[Row]):
     @cached_property
     def folds(self) -> list[Fold]:
         """What can be folded, in the order of the heads."""
-        return sorted([*folds(self.places), *self.check_folds], key=lambda fold: (fold.head, -fold.end))
+        found = [*folds(self.places), *self.check_folds, *layer_folds(self.places, self.stage.module)]
+        return sorted(found, key=lambda fold: (fold.head, -fold.end))
 
     @cached_property
     def check_folds(self) -> list[Fold]:

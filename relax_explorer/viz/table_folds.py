@@ -1,4 +1,4 @@
-"""What can be folded in a table: functions, dataflow blocks, the bodies of branches and nested functions, and checks of arguments.
+"""What can be folded in a table: functions, dataflow blocks, bodies of branches and nested functions, layers, and checks of arguments.
 
 A function in virtual machine form opens with a check of each argument. These lines are folded until they are asked for.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, groupby
 from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.layer_names import layer_names, numbered_layer
+from relax_explorer.core.program.module import IRModule
 
 # -- outline ---------------------------------------------------------------------------------------------------------
 # The places of a function in the order of its text: heads, blocks, bindings, branches, nested functions.
@@ -76,11 +79,12 @@ class FoldKey(NamedTuple):
     """The name of a fold in every stage: the number `ordinal` of its kind in a function."""
 
     function: str
-    kind: str  # function, block, body or checks
+    kind: str  # function, block, body, layer or checks
     ordinal: int
 
 
 CHECKS = "checks"
+LAYER = "layer"
 LEAST_CHECKS = 3  # lines that are folded together
 _BEFORE = 3  # rows between the head of a function and its checks: the shape heap, a dataflow block
 _CHECKING = re.compile(r"vm\.builtin\.(check_\w+_info|match_shape|match_prim_value)")
@@ -117,6 +121,7 @@ class Fold:
     head: int
     end: int
     bindings: int
+    name: str = ""  # of a layer
 
     def hides(self, row: int) -> bool:
         """True if a closed fold hides a row."""
@@ -198,6 +203,37 @@ def check_folds(places: Sequence[Place], heads: Iterable[int]) -> list[Fold]:
         if end - first >= LEAST_CHECKS:
             found.append(Fold(FoldKey(places[head].function, CHECKS, 0), first, end, end - first - 1))
     return found
+
+
+def layer_folds(places: Sequence[Place], module: IRModule) -> list[Fold]:
+    """The numbered layers of a model, as the names of weights tell them: bindings that follow each other in one.
+
+    All parts of a layer in a function have one key, so that they fold together.
+    """
+    found: list[Fold] = []
+    names: dict[tuple[str, str], int] = {}  # by function and layer, in the order in which they begin
+    for (function, _, layer), rows in groupby(enumerate(places), _layer_at(module)):
+        first, *others = [row for row, _ in rows]
+        if layer and others:
+            key = FoldKey(function, LAYER, names.setdefault((function, layer), len(names)))
+            found.append(Fold(key, first, others[-1] + 1, 1 + len(others), layer))
+    return found
+
+
+def _layer_at(module: IRModule) -> Callable[[tuple[int, Place]], tuple[str, int, str]]:
+    layers: dict[str, dict[int, str]] = {}  # of each binding that has one, by function and identity
+
+    def at(numbered: tuple[int, Place]) -> tuple[str, int, str]:
+        place = numbered[1]
+        if place.kind != "binding":
+            return place.function, place.depth, ""
+        if place.function not in layers:
+            fn = module.relax_functions[place.function]
+            named = zip(facts(fn).bindings, layer_names(fn), strict=True)
+            layers[place.function] = {id(binding): numbered_layer(name) for binding, name in named if name}
+        return place.function, place.depth, layers[place.function].get(id(place.node), "")
+
+    return at
 
 
 def is_check(node: object) -> bool:

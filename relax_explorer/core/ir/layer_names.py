@@ -15,7 +15,20 @@ from relax_explorer.core.ir.interned import PerNode
 
 _LAST = re.compile(r"[0-9]*$")
 _OF_A_LAYER = frozenset(
-    ("weight", "bias", "gamma", "beta", "scale", "scales", "zeros", "mean", "var", "kernel", "qweight", "cache")
+    (
+        "weight",
+        "bias",
+        "gamma",
+        "beta",
+        "scale",
+        "scales",
+        "zeros",
+        "mean",
+        "var",
+        "kernel",
+        "qweight",
+        "cache",
+    )
 )
 """How the names of weights end. What stands before is the layer."""
 _LAYERS: PerNode[tuple[str, ...]] = PerNode()
@@ -36,8 +49,14 @@ def layer_of(fn: e.Function, binding: e.Binding) -> str:
 
 def is_in_layer(name: str, layer: str) -> bool:
     """True if a layer is another one, or inside of it."""
-    rest = name[len(layer) :]
-    return name.startswith(layer) and (not rest or rest[0] in "._")
+    return name.startswith(layer) and name[len(layer) : len(layer) + 1] in ("", ".", "_")
+
+
+def numbered_layer(name: str) -> str:
+    """The layer with a number that a layer is inside of, `layers_0` of `layers_0_attention`; empty if there is none."""
+    separator = "." if "." in name else "_"
+    words = name.split(separator)
+    return separator.join(words[: _numbered(words)])
 
 
 def _found(fn: e.Function) -> tuple[str, ...]:
@@ -48,25 +67,36 @@ def _found(fn: e.Function) -> tuple[str, ...]:
     separator = "." if any("." in var.name for var in weights) else "_"
     own = _own(known, weights)
     above = _above(known, own)
-    below = _below(known, own)
-    return tuple(
-        [
-            separator.join(mine or _joined([path for path in (up, down) if path]))
-            for mine, up, down in zip(own, above, below, strict=True)
-        ]
-    )
+    sides = zip(own, above, _below(known, own, above), strict=True)
+    found = [mine or _joined([path for path in (up, down) if path]) for mine, up, down in sides]
+    _place_memory(known, found)
+    return tuple([separator.join(path) for path in found])
+
+
+def _place_memory(known: Facts, found: list[Path]) -> None:
+    """Put allocations into the layers of the kernels that fill them first, and what ends the life of a value beside the value."""
+    filled: dict[e.Var, int] = {}
+    for number, (binding, read) in enumerate(zip(known.bindings, known.operands, strict=True)):
+        written = _written(binding, read)
+        if written is not binding.var and written in known.defs:
+            filled.setdefault(written, number)
+    for var, number in filled.items():
+        found[known.defs[var]] = found[number]
+    for number, path in enumerate(found):
+        if not path:
+            made = (known.defs.get(var, number) for var in known.operands[number])
+            found[number] = next(filter(None, (found[place] for place in made)), ())
 
 
 def _weights(fn: e.Function, known: Facts) -> dict[e.Var, Path]:
     """The layers of the weights: parameters, and values that have their names because they are fields of one."""
-    found = {var: path for var in (*fn.params, *known.defs) if (path := _path(var.name))}
-    fields = {
+    params = frozenset(fn.params)
+    fields = [
         binding.var
         for binding in known.bindings
-        if type(binding.value) is e.TupleGetItem and binding.value.tuple in fn.params
-    }
-    inputs = {*fn.params, *fields}
-    return {var: path for var, path in found.items() if var in inputs}
+        if type(binding.value) is e.TupleGetItem and binding.value.tuple in params and binding.var is not None
+    ]
+    return {var: path for var in (*fn.params, *fields) if (path := _path(var.name))}
 
 
 def _path(name: str) -> Path:
@@ -117,14 +147,18 @@ def _written(binding: e.Binding, read: Sequence[e.Var]) -> e.Var | None:
     return binding.var
 
 
-def _below(known: Facts, own: Sequence[Path]) -> list[Path]:
-    """The layer that each binding's readers lie in, mostly the innermost that has them all."""
+def _below(known: Facts, own: Sequence[Path], above: Sequence[Path]) -> list[Path]:
+    """The layer that each binding's readers lie in, mostly the innermost that has them all.
+
+    What comes from no layer, such as a mask, belongs to one only if all readers do.
+    """
     found: list[Path] = [()] * len(own)
     for number in reversed(range(len(own))):
         var = _written(known.bindings[number], known.operands[number])
         readers = known.users(var) if var is not None else ()
         paths = [own[item] or found[item] for item in readers if number < item < len(own)]
-        found[number] = own[number] or _joined([path for path in paths if path])
+        paths = [path for path in paths if path]
+        found[number] = own[number] or (_joined(paths) if above[number] else _common(paths))
     return found
 
 
@@ -137,7 +171,7 @@ def _joined(paths: Sequence[Path]) -> Path:
     return nearest[:numbered] if numbered > len(common) else common or nearest
 
 
-def _numbered(path: Path) -> int:
+def _numbered(path: Sequence[str]) -> int:
     """The words of a layer up to its last number: layers of a model have numbers, parts of a layer have names."""
     return max((n + 1 for n, word in enumerate(path) if word.isdecimal()), default=0)
 

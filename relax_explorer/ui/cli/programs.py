@@ -12,6 +12,7 @@ import click
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.expr import MatchCast
+from relax_explorer.core.ir.layer_names import layer_of
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
@@ -226,8 +227,8 @@ def two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
     return chosen(session, first) if first else session.stages[0], chosen(session, second or None)
 
 
-def who(input: str, var: str, passes: str | None, func: str | None) -> Result:
-    """The history of a variable, or of a kernel."""
+def who(input: str, var: str, passes: str | None, func: str | None, layer: bool) -> Result:
+    """The history of a variable, or of a kernel. With `layer`, the layer of the model stands behind each value."""
     from relax_explorer.core.session.recorded import has_kernel, kernel_history
 
     session = open_session(input, passes, "default")
@@ -238,7 +239,8 @@ def who(input: str, var: str, passes: str | None, func: str | None) -> Result:
         if not has_kernel(session, var):
             raise click.UsageError(str(error.args[0])) from None
     if found is not None:
-        return _history(found, session.compiled(), _there(session, input, found))
+        layers = [_layer(session, trace) for trace in found]
+        return _history(found, layers, layer, session.compiled(), _there(session, input, found))
     if not has_kernel(session, name := var.removeprefix("@")):
         raise click.UsageError(f"no stage has a kernel {name!r}")
     return _kernel_history(list(kernel_history(session, name)))
@@ -324,12 +326,25 @@ def _there(session: Session, input: str, traces: Sequence[Trace]) -> list[dict[s
     return [] if known is None else made_there(known, traces[-1].bindings)
 
 
-def _history(traces: Sequence[Trace], made: Compiled | None, there: Sequence[dict[str, object]]) -> Result:
+def _layer(session: Session, trace: Trace) -> str:
+    """The layer of the model that a value belongs to in a stage, as names of weights tell it; empty if they don't."""
+    functions = session.stages[trace.stage].module.relax_functions.values()
+    return next(filter(None, (layer_of(fn, binding) for binding in trace.bindings for fn in functions)), "")
+
+
+def _history(
+    traces: Sequence[Trace],
+    layers: Sequence[str],
+    shows_layers: bool,
+    made: Compiled | None,
+    there: Sequence[dict[str, object]],
+) -> Result:
     """The history of a value, the instructions of the executable that was made of it, and what the compiled program made of it."""
     places = made.of(traces[-1].bindings) if made is not None and traces else []
     rows = [
         {"stage": t.label, "pass": t.made_by, "mark": t.mark, "bindings": list(map(binding_text, t.bindings))}
-        for t in traces
+        | ({"layer": layer} if layer else {})
+        for t, layer in zip(traces, layers, strict=True)
     ]
     steps = [_instruction(made, place) for place in places] if made is not None else []
     data = {
@@ -338,7 +353,8 @@ def _history(traces: Sequence[Trace], made: Compiled | None, there: Sequence[dic
         **({"compiled": there} if there else {}),
     }
     instructions = "; ".join([str(step["text"]) for step in steps])
-    return Result("who", data, [*_history_lines(traces, made, instructions), *_there_lines(there)])
+    shown = layers if shows_layers else [""] * len(traces)
+    return Result("who", data, [*_history_lines(traces, shown, made, instructions), *_there_lines(there)])
 
 
 def _there_lines(there: Sequence[dict[str, object]]) -> Iterator[str]:
@@ -353,11 +369,15 @@ def _instruction(made: Compiled, place: tuple[str, int]) -> dict[str, object]:
     return {"function": place[0], "instruction": place[1], "text": made.text(place)}
 
 
-def _history_lines(traces: Sequence[Trace], made: Compiled | None, instructions: str) -> Iterator[str]:
+def _history_lines(
+    traces: Sequence[Trace], layers: Sequence[str], made: Compiled | None, instructions: str
+) -> Iterator[str]:
     """A line per stage, but one for all stages in a row that left the value as it was."""
-    for (text, mark), stages in groupby(traces, lambda trace: (trace_text(trace), trace.mark)):
+    told = {trace.stage: layer for trace, layer in zip(traces, layers, strict=True)}
+    alike = groupby(traces, lambda trace: (trace_text(trace), trace.mark, told[trace.stage]))
+    for (text, mark, layer), stages in alike:
         first, *rest = stages
-        shown = output.code(visible(text, 200))
+        shown = output.code(visible(text, 200)) + f"  [{visible(layer, 80)}]" * bool(layer)
         yield Styled(history_line(first.label, mark, first.made_by, shown, 5))
         if rest:
             labels, passes = _labels([trace.label for trace in rest]), ", ".join(t.made_by for t in rest)

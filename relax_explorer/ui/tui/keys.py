@@ -326,7 +326,7 @@ KEYS: Keymap = (
         _act("ctrl+r", "redo", "Redo"),
     ),
     *_on("",
-        _act("/", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", "find"),
+        _act("/", "search", "Find text; op:, ty:, var:, pat:, layer: narrow it, all: searches every stage", "find"),
     ),
     *_on("passes source graph problems compare checks ranks home popup",
         _act("n", "match(1)", "Next match", name="next-match"),

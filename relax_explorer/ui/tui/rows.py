@@ -15,6 +15,7 @@ from relax_explorer.core.check.scope import origin
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.layer_names import layer_of
 from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.compiled import Compiled
 from relax_explorer.core.session.recorded import kernel_history
@@ -133,12 +134,13 @@ def compact_rows(
     shift: int = 0,
     since: int | None = None,
     recent: Recent | None = None,
+    layers: bool = False,
 ) -> TableRows:
     """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), beside (the stage before at the
     left, in `width` cells from cell `shift` on), only (changes alone), or off.
 
     Changes are those since the stage before, or since `since`. `opened` are the kernels with all lines. A kernel that changed shows all of them too.
-    `recent` keeps what is made.
+    `recent` keeps what is made. `layers` shows the layer of each binding, but where two stages stand side by side.
     """
     made, opened = Recent() if recent is None else recent, frozenset(opened)
 
@@ -147,16 +149,20 @@ def compact_rows(
 
     def rows() -> TableRows:
         if mode == "off" or not stage.number:
-            return TableRows(table(stage, opened))
+            return TableRows(table(stage, opened), layers=layers)
         base = stage.number - 1 if since is None else since
         diff = session.diff(base, stage.number)
         shown = opened | {fn.name for fn in diff.functions if fn.status == "changed"}
         before, after = table(session.stages[base], shown), table(stage, shown)
         found = TableDiff(before, after, diff, CONTEXT if mode == "only" else None)
-        return BesideRows(after, found, width, shift) if mode == "beside" else TableRows(after, found)
+        return (
+            BesideRows(after, found, width, shift)
+            if mode == "beside"
+            else TableRows(after, found, layers=layers)
+        )
 
     place = (width, shift) if mode == "beside" else ()
-    return made((stage, mode, opened, place, since), rows)
+    return made((stage, mode, opened, place, since, layers), rows)
 
 
 def text_rows(
@@ -231,6 +237,8 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
         lines.append(f"reads {', '.join(read)}" if read else "reads nothing")
     lines[2:2] = _called(session, stage, binding)
     lines.append(origin(binding))
+    if layer := layer_of(fn, binding):
+        lines.append(f"in layer {layer}, as names of weights tell")
     lines[1:1] = [  # a terminal of 24 lines shows three
         *_regrouped(session, stage, selection),
         *_shape_checks(stage, binding, len(derived.bindings)),

@@ -60,7 +60,8 @@ class Options:
     which; `lower` is the table below the program in a narrow debug screen;
     `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
     for the one before; `checks` tells which checks of lengths are shown, `given` the function and the
-    condition that is taken for granted in it; `keep_branches` looks into the functions that a program with contracts calls.
+    condition that is taken for granted in it; `keep_branches` looks into the functions that a program with contracts calls;
+    `shows_layers` shows the layer of the model of each binding.
     """
 
     density: str = "compact"
@@ -83,6 +84,7 @@ class Options:
     checks: str = "remaining"
     given: tuple[str, str] = ("", "")
     keep_branches: bool = False
+    shows_layers: bool = False
 
     def before(self, stage: int) -> int:
         """The stage against which changes of a stage are shown."""

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.layer_names import is_in_layer, layer_names, layer_of
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
-from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
+from relax_explorer.viz.table_folds import CHECKS, LAYER, Fold, Folded, FoldKey, Place, around
 from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, side
 from relax_explorer.viz.visible import columns, counted, visible
 
@@ -21,11 +23,15 @@ if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
 
 SEPARATOR = " │  "
+WIDEST_LAYER = 40
 _POINTS = frozenset("●◆○")
 
 
 class TableRows(LazyRows[Row]):
-    """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made."""
+    """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made.
+
+    `layers` shows the layer of the model of each binding before its StructInfo.
+    """
 
     def __init__(
         self,
@@ -33,9 +39,10 @@ class TableRows(LazyRows[Row]):
         diff: TableDiff | None = None,
         marks: Mapping[int, str] | None = None,
         values: Mapping[int, Value] | None = None,
+        layers: bool = False,
     ) -> None:
         super().__init__()
-        self.table, self.diff, self.values = table, diff, values
+        self.table, self.diff, self.values, self.shows_layers = table, diff, values, layers
         self.marks = {} if marks is None else marks
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
         self._before: TableRows | None = None  # the rows of the step before
@@ -45,14 +52,14 @@ class TableRows(LazyRows[Row]):
 
     def _made(self, number: int) -> Row:
         if self.diff is not None:
-            return _shown(self.diff[number])
+            return self._with_layer(_shown(self.diff[number]))
         kept = self._kept(number)
         if kept is not None:
             return kept
         place = self.table.places[number]
         row = _shown(self.table[number], self._mark(place))
         if self.values is None or not row.right:
-            return row
+            return self._with_layer(row)
         from relax_explorer.viz.value_table import (  # the machine, only once something ran
             INLINE,
             inline_value,
@@ -61,6 +68,14 @@ class TableRows(LazyRows[Row]):
         value = _value(self, place)
         inline = inline_value(value) if value is not None else " " * INLINE
         return replace(row, right=f"{row.right} {inline}")
+
+    def _with_layer(self, row: Row) -> Row:
+        """The row with the layer of its binding before the StructInfo, if layers are shown."""
+        fn = self.table.stage.module.relax_functions.get(row.function) if self.shows_layers else None
+        if fn is None or not isinstance(row.node, (e.VarBinding, e.MatchCast)):
+            return row
+        layer = layer_of(fn, row.node)
+        return replace(row, right=f"{visible(layer, WIDEST_LAYER)}  {row.right}") if layer else row
 
     def after(self, before: TableRows | None) -> TableRows:
         """These rows, which take those that look as before from the rows of another step."""
@@ -208,7 +223,9 @@ class FoldedRows(TableRows):
 
     def _hidden(self, fold: Fold, numbers: range) -> str:
         """What a fold hides: `12 bindings, 3 changed`."""
-        parts = [counted(fold.bindings, "more check" if fold.key.kind == CHECKS else "binding")]
+        hidden = fold.bindings - (fold.key.kind == LAYER)  # the head of a layer is one of its bindings
+        kind = "more check" if fold.key.kind == CHECKS else "binding"
+        parts = [f"{fold.name}: {counted(hidden, kind)}" if fold.name else counted(hidden, kind)]
         if self.diff is not None:
             changed = sum(self.diff.kind(number) not in UNMARKED for number in numbers)
             parts += [f"{changed} changed"] if changed else []
@@ -299,12 +316,13 @@ def _shown(row: Row, mark: str = "") -> Row:
 
 # -- search ----------------------------------------------------------------------------------------------------------
 # What a search finds: text anywhere, with a prefix `op:`, `ty:` or `var:` in one column, with `pat:` the bindings
-# that a dataflow pattern matches. `all:` is for all stages.
+# that a dataflow pattern matches, and with `layer:` those of a layer. `all:` is for all stages.
 
 
 EVERYWHERE = "all:"
 PATTERN = "pat:"
-SCOPES = ("op:", "ty:", "var:", PATTERN, EVERYWHERE)
+OF_LAYER = "layer:"
+SCOPES = ("op:", "ty:", "var:", PATTERN, OF_LAYER, EVERYWHERE)
 
 
 def found_in(shown: TableRows, text: str) -> Iterator[Row]:
@@ -333,6 +351,8 @@ def rows_with(shown: Sequence[Row], text: str) -> list[int]:
         return []
     if text.startswith(PATTERN):
         return _rows_matched(shown, text.removeprefix(PATTERN))
+    if text.startswith(OF_LAYER):
+        return _rows_of_layer(shown, text.removeprefix(OF_LAYER).strip())
     if not isinstance(shown, TableRows):
         return [number for number, row in enumerate(shown) if matches(row, text)]
     everything = shown.everything
@@ -352,6 +372,19 @@ def _rows_matched(shown: Sequence[Row], text: str) -> list[int]:
     return [number for number, row in enumerate(shown.everything) if row.node in chosen]
 
 
+def _rows_of_layer(shown: Sequence[Row], layer: str) -> list[int]:
+    """The numbers of the rows of bindings in a layer of the model, as the names of weights tell it."""
+    if not isinstance(shown, TableRows) or not layer:
+        return []
+    inside = {
+        binding
+        for fn in shown.table.stage.module.relax_functions.values()
+        for binding, name in zip(facts(fn).bindings, layer_names(fn), strict=True)
+        if is_in_layer(name, layer)
+    }
+    return [number for number, row in enumerate(shown.everything) if row.node in inside]
+
+
 def _inside(shown: TableRows, number: int, text: str) -> bool:
     """True if a folded kernel has a text in its lines."""
     row = shown.in_table(number)
@@ -362,8 +395,8 @@ def _inside(shown: TableRows, number: int, text: str) -> bool:
 
 
 def matches(row: Row, text: str) -> bool:
-    """True if a row matches. Upper case counts only if the text has some. Of a pattern, only the kind of the row counts."""
-    if text.startswith(PATTERN):
+    """True if a row matches. Upper case counts only if the text has some. Of a pattern or a layer, only the kind of the row counts."""
+    if text.startswith((PATTERN, OF_LAYER)):
         return isinstance(row.node, (e.VarBinding, e.MatchCast))
     for scope, part in _PARTS.items():
         if text.startswith(scope):

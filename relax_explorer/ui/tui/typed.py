@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir.layer_names import layer_names
 from relax_explorer.core.session.command import Command, word
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.run_commands import PROFILE
@@ -370,8 +371,24 @@ def _since_twin(app: Controls, text: str) -> str:
 def _fold(app: Controls, text: str) -> None:
     if app.screen_name not in ("passes", "debug"):
         app.show_screen("passes")
-    actions = {"": "fold", "all": "fold_all", "open": "fold_all('open')", "close": "fold_all('close')"}
-    app.perform(actions[text])
+    actions = {"": "fold", "all": "fold_all"}
+    app.perform(actions.get(text, f"fold_all('{text}')"))
+
+
+def _layers(app: Controls, text: str) -> None:
+    """Show the layer of each binding, or no longer."""
+    app.show_with(shows_layers=not app.state.options.shows_layers)
+    app.show_screen("passes")
+    told = app.state.stage is not None and any(
+        map(any, map(layer_names, app.state.stage.module.relax_functions.values()))
+    )
+    shown = "the layers of bindings are shown" if told else "no name of a weight tells a layer"
+    app.say(shown if app.state.options.shows_layers else "layers are not shown")
+
+
+def _layers_twin(app: Controls) -> str:
+    name = app.state.selection.variable
+    return f"{_who_twin(app, name)} --layer" if name else ""
 
 
 def _marks(app: Controls, text: str) -> None:
@@ -513,7 +530,10 @@ TYPED: tuple[Command[None], ...] = (
             twin=_diff_twin),
     Command("since", "Show the changes since an earlier stage, or again since the one before.", _since, (word("[N|PASS]", "stage"),),
             twin=_since_twin),
-    Command("fold", "Fold or open what the cursor is in, or all.", _fold, (word("[all|open|close]", choices=("all", "open", "close")),),
+    Command("layers", "Show the layer of the model of each binding, as names of weights tell it, or no longer.", _layers,
+            twin=lambda app, text: _layers_twin(app), needs="program"),
+    Command("fold", "Fold or open what the cursor is in, or all, or the layers of the model.", _fold,
+            (word("[all|open|close|layers]", choices=("all", "open", "close", "layers")),),
             twin="what is printed is never folded"),
     Command("theme", "Draw in another theme.", _theme, (word("NAME", choices=_THEMES),), twin=_theme_twin),
     Command("keys", "List the actions by the names that settings use, with their keys.", _keys, twin="keys of the explorer"),

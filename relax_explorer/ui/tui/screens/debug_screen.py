@@ -25,7 +25,7 @@ from relax_explorer.ui.tui.widgets.framed import (
     tab_line,
 )
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from relax_explorer.viz.table_folds import CHECKS, Folded
+from relax_explorer.viz.table_folds import CHECKS, LAYER, Folded
 from relax_explorer.viz.tables import Row, text_lines
 from relax_explorer.viz.value_table import value_page
 from relax_explorer.viz.visible import columns, fit, visible
@@ -352,11 +352,12 @@ class DebugScreen(ProgramFrame):
         view, folded = self.explorer.state.run, self.explorer.state.options.folded
         if view is None:
             return
-        own = {fold.key for fold in view.lines.table.folds}
+        own = {fold.key for fold in view.lines.table.folds if goal != "layers" or fold.key.kind == LAYER}
         inner = frozenset({key for key in own if key.kind not in ("function", CHECKS)})
         hiding = view.lines.with_folds(Folded(inner)).hiding(view.now)  # what runs stays in sight
-        closes = goal == "close" or (goal != "open" and not any(key in folded for key in own))
-        self.explorer.say("blocks and branches are folded" if closes else "everything is open")
+        closes = goal in ("close", "layers") or (goal != "open" and not any(key in folded for key in own))
+        folded_now = "layers are folded" if goal == "layers" else "blocks, branches and layers are folded"
+        self.explorer.say(folded_now if closes else "everything is open")
         if closes:
             turned = {key for key in own if key not in hiding and key.kind != "function"}
             self.fold(

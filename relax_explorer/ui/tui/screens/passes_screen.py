@@ -21,7 +21,7 @@ from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedLines, F
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.stage_sentence import stage_sentence
-from relax_explorer.viz.table_folds import Fold, Folded
+from relax_explorer.viz.table_folds import LAYER, Fold, Folded
 from relax_explorer.viz.tables import Row, TextRows, text_lines
 from relax_explorer.viz.visible import visible
 
@@ -284,12 +284,13 @@ class PassesScreen(ProgramFrame):
             )
         width = self.app.size.width - AROUND - (RAIL_FRAME if self.app.size.width >= WIDE else 0)
         since = options.before(stage.number)
-        goal = (session, stage, mode, since, options.opened, width if mode == "beside" else 0, self._shift)
+        beside, layers = width if mode == "beside" else 0, options.shows_layers
+        goal = (session, stage, mode, since, options.opened, beside, self._shift, layers)
         if self._made is None or self._made[0] != goal:
             if self._made is None or self._made[0][0] is not session:
                 self._recent = rows.Recent()  # what is kept of another program would keep it alive
             found = rows.compact_rows(
-                session, stage, mode, options.opened, width, self._shift, since, self._recent
+                session, stage, mode, options.opened, width, self._shift, since, self._recent, layers
             )
             self._made = (goal, found)
         return self._made[1].with_folds(options.folded)
@@ -513,9 +514,15 @@ class PassesScreen(ProgramFrame):
             self.explorer.say("only the compact table folds; t shows it")
             return
         kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
-        heads = frozenset(fold.key for fold in table.table.folds if fold.key.kind == "function")
+        heads, layers = (
+            frozenset(fold.key for fold in table.table.folds if fold.key.kind == kind)
+            for kind in ("function", LAYER)
+        )
         checks = frozenset(fold.key for fold in table.table.check_folds)
-        if options.folded.hides_code and not goal:
+        if goal == "layers":
+            self.explorer.say("layers are folded" if layers else "no layer has a number here")
+            self.fold(Folded(options.folded.turned | layers))
+        elif options.folded.hides_code and not goal:
             self.explorer.say("all but kernels is open")
             self.fold(Folded())
         elif goal == "open" or (kernels and not options.opened and not goal):
