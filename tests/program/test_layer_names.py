@@ -11,6 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.layer_names import is_in_layer, layer_names, layer_of, numbered_layer
 from relax_explorer.core.ir.node import replace as with_fields
+from relax_explorer.viz.table_folds import layer_folds, outline
 from tests.support.roundtrip import DATA
 
 BLOCK = """
@@ -28,6 +29,7 @@ def main(x: R.Tensor((4, 8)), embed_weight: R.Tensor((8, 8)), layers_0_attn_q_we
         masked = R.add(score, mask)
         o = R.matmul(masked, layers_0_attn_o_weight)
         sum0 = R.add(start, o)
+        swapped = R.add(o, start)
         scaled = R.multiply(sum0, layers_0_norm_gamma)
         q1 = R.matmul(scaled, layers_1_attn_q_weight)
         biased = R.add(q1, layers_1_attn_q_bias)
@@ -48,6 +50,7 @@ WANTED = {
     "masked": "layers_0_attn",
     "o": "layers_0_attn_o",
     "sum0": "layers_0",
+    "swapped": "layers_0",
     "scaled": "layers_0_norm",
     "q1": "layers_1_attn_q",
     "biased": "layers_1_attn_q",
@@ -67,7 +70,7 @@ def named(fn: e.Function) -> dict[str, str]:
 
 
 def function(text: str) -> e.Function:
-    (fn,) = rxe.normalize(rxe.parse(text)).relax_functions.values()
+    (fn,) = rxe.parse(text).relax_functions.values()
     return fn
 
 
@@ -92,6 +95,7 @@ def main(x: R.Tensor((2,)), packed: R.Tuple(R.Tensor((2,)), R.Tensor((2,)), R.Te
     h_0_k_cache1: R.Tensor((2,)) = packed[0]
     h_1_fc_weight2: R.Tensor((2,)) = packed[1]
     other: R.Tensor((2,)) = packed[2]
+    h_2_fc_weight: R.Tensor((2,)) = packed[2]
     pair = (x, x)
     h_5_fc_weight = pair[0]
     a = R.add(x, h_0_k_cache1)
@@ -100,8 +104,49 @@ def main(x: R.Tensor((2,)), packed: R.Tuple(R.Tensor((2,)), R.Tensor((2,)), R.Te
     return (b, c)
 """)
     assert named(fn) == {
-        "h_0_k_cache1": "h_0", "h_1_fc_weight2": "h_1_fc", "other": "", "pair": "", "h_5_fc_weight": "", "a": "h_0", "b": "h_1_fc", "c": "",
+        "h_0_k_cache1": "h_0", "h_1_fc_weight2": "h_1_fc", "other": "", "h_2_fc_weight": "h_2_fc", "pair": "", "h_5_fc_weight": "", "a": "h_0", "b": "h_1_fc", "c": "",
     }  # fmt: skip
+
+
+def test_between_parts_without_a_number_the_nearer_one_counts() -> None:
+    fn = function("""
+@R.function
+def main(x: R.Tensor((2,)), up_weight: R.Tensor((2,)), down_weight: R.Tensor((2,))):
+    a = R.add(x, up_weight)
+    b = R.exp(a)
+    c = R.add(b, down_weight)
+    return c
+""")
+    assert named(fn) == {"a": "up", "b": "up", "c": "down"}
+
+
+def test_memory_belongs_to_the_layer_of_the_kernel_that_fills_it() -> None:
+    """Also if later layers read it or, as the storage of a plan, use it again; a kill stands beside what it kills."""
+    fn = function(
+        """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def add(a: T.Buffer((2,)), b: T.Buffer((2,)), c: T.Buffer((2,))):
+        for i in range(2):
+            c[i] = a[i] + b[i]
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,)), h_0_fc_weight: R.Tensor((2,)), h_1_fc_weight: R.Tensor((2,))):
+        storage = R.memory.alloc_storage(R.shape([8]), 0, "global", "float32")
+        alloc = R.memory.alloc_tensor(storage, 0, R.shape([2]), "float32")
+        _ = Module.add(x, h_0_fc_weight, alloc)
+        alloc1 = R.memory.alloc_tensor(storage, 0, R.shape([2]), "float32")
+        _1 = Module.add(alloc, alloc, alloc1)
+        alloc2 = R.memory.alloc_tensor(storage, 0, R.shape([2]), "float32")
+        _2 = Module.add(alloc1, h_1_fc_weight, alloc2)
+        _3 = R.memory.kill_tensor(alloc1)
+        return alloc2
+""".replace("_1 =", "_ =")
+        .replace("_2 =", "_ =")
+        .replace("_3 =", "_ =")
+    )
+    layers = list(layer_names(fn))
+    assert layers == ["h", "h_0_fc", "h_0_fc", "h_0", "h_0", "h_1_fc", "h_1_fc", "h_0"]
 
 
 def test_names_with_dots_are_split_there() -> None:
@@ -148,3 +193,29 @@ def test_a_model_keeps_its_layers_to_the_last_stage() -> None:
         )
         assert kernels["layers_0"] == kernels["layers_1"] > 3, path.name
         assert set(kernels) <= {"layers_0", "layers_1", ""}, path.name
+
+
+def test_parts_of_a_layer_fold_together() -> None:
+    """A fold has all its bindings that follow each other, and hides at least one."""
+    fn = function("""
+@R.function
+def main(x: R.Tensor((2,)), h_0_a_weight: R.Tensor((2,)), h_1_a_weight: R.Tensor((2,))):
+    a = R.add(x, h_0_a_weight)
+    b = R.add(x, h_1_a_weight)
+    c = R.add(b, h_1_a_weight)
+    d = R.add(a, h_0_a_weight)
+    e = R.add(d, h_0_a_weight)
+    f = R.add(e, h_0_a_weight)
+    g = R.add(f, h_1_a_weight)
+    i = R.add(a, h_0_a_weight)
+    j = R.add(i, h_0_a_weight)
+    return (g, j, c)
+""")
+    places = list(outline("main", fn))
+    found = layer_folds(places, rxe.IRModule({"main": fn}))
+    assert [(fold.name, fold.head, fold.end, fold.bindings) for fold in found] == [
+        ("h_1", 2, 4, 2),
+        ("h_0", 4, 7, 3),
+        ("h_0", 8, 10, 2),
+    ]
+    assert found[1].key == found[2].key != found[0].key

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.ir.layer_names import layer_names
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import execute_typed
 from tests.cli.test_commands import rxe_cli
@@ -37,7 +39,9 @@ async def test_the_column(size: tuple[int, int]) -> None:
         execute_typed(app, "layers")
         execute_typed(app, "diff beside")
         await idle(pilot, app)
-        assert ("layers_1  (" in screen_text(app)) == (size[0] < 100), "two stages side by side have no room for it"
+        assert ("layers_1  (" in screen_text(app)) == (size[0] < 100), (
+            "two stages side by side have no room for it"
+        )
 
 
 async def test_without_names_it_is_told(tmp_path: Path) -> None:
@@ -61,7 +65,13 @@ async def test_layers_fold_together_and_alone() -> None:
         await idle(pilot, app)
         shown = screen_text(app)
         assert "… layers_0: " in shown
-        assert "… layers_1: " in shown
+        hidden = re.search(r"… layers_1: ([0-9]+) bindings", shown)
+        assert hidden is not None
+        own = sum(
+            "layers_1" in layer
+            for layer in layer_names(app.state.opened[1].module.relax_functions["forward"])
+        )
+        assert int(hidden[1]) == own - 1
         assert not rows(app, "softmax1")
         execute_typed(app, "go softmax1")
         await idle(pilot, app)
