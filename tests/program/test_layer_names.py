@@ -104,7 +104,8 @@ def main(x: R.Tensor((2,)), packed: R.Tuple(R.Tensor((2,)), R.Tensor((2,)), R.Te
     return (b, c)
 """)
     assert named(fn) == {
-        "h_0_k_cache1": "h_0", "h_1_fc_weight2": "h_1_fc", "other": "", "h_2_fc_weight": "h_2_fc", "pair": "", "h_5_fc_weight": "", "a": "h_0", "b": "h_1_fc", "c": "",
+        "h_0_k_cache1": "h_0", "h_1_fc_weight2": "h_1_fc", "other": "", "h_2_fc_weight": "h_2_fc",
+        "pair": "", "h_5_fc_weight": "", "a": "h_0", "b": "h_1_fc", "c": "",
     }  # fmt: skip
 
 

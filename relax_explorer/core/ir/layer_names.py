@@ -82,10 +82,11 @@ def _place_memory(known: Facts, found: list[Path]) -> None:
             filled.setdefault(written, number)
     for var, number in filled.items():
         found[known.defs[var]] = found[number]
-    for number, path in enumerate(found):
-        if not path:
-            made = (known.defs.get(var, number) for var in known.operands[number])
-            found[number] = next(filter(None, (found[place] for place in made)), ())
+    for number, (binding, read) in enumerate(zip(known.bindings, known.operands, strict=True)):
+        makes_nothing = _is_placeholder(binding.var) and _written(binding, read) is binding.var
+        if makes_nothing or not found[number]:
+            made = (found[known.defs[var]] for var in read if var in known.defs)
+            found[number] = next(filter(None, made), found[number])
 
 
 def _weights(fn: e.Function, known: Facts) -> dict[e.Var, Path]:
@@ -141,10 +142,13 @@ def _above(known: Facts, own: Sequence[Path]) -> list[Path]:
 def _written(binding: e.Binding, read: Sequence[e.Var]) -> e.Var | None:
     """The variable that has the result of a binding: its own, or the last one that a kernel in virtual machine form gets."""
     value = binding.value
-    is_filled = binding.var is None or binding.var.name == "_"
-    if is_filled and read and type(value) is e.Call and type(value.op) is e.GlobalVar:
+    if _is_placeholder(binding.var) and read and type(value) is e.Call and type(value.op) is e.GlobalVar:
         return read[-1]
     return binding.var
+
+
+def _is_placeholder(var: e.Var | None) -> bool:
+    return var is None or var.name == "_"
 
 
 def _below(known: Facts, own: Sequence[Path], above: Sequence[Path]) -> list[Path]:
