@@ -82,6 +82,15 @@ class IrTable(LazyRows[Row]):
         return found
 
     @cached_property
+    def starts(self) -> dict[str, int]:
+        """The first row of each function."""
+        found: dict[str, int] = {}
+        for number, place in enumerate(self.places):
+            if place.function:
+                found.setdefault(place.function, number)
+        return found
+
+    @cached_property
     def folds(self) -> list[Fold]:
         """What can be folded, in the order of the heads."""
         return sorted([*folds(self.places), *self.check_folds], key=lambda fold: (fold.head, -fold.end))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 import re
 import signal
@@ -23,8 +21,8 @@ from aiohttp import web
 from relax_explorer.ui.cli import token_server
 from relax_explorer.ui.cli.token_server import Tab
 from tests.cli.test_commands import rxe_cli
+from tests.support.chromium import browsed
 from tests.support.roundtrip import SAMPLES
-from tests.viz.test_report import CHROMIUM, QUIET
 
 COMMAND = (sys.executable, "-m", "relax_explorer")
 BINARY = aiohttp.WSMsgType.BINARY
@@ -285,80 +283,6 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 # -- in a browser ---------------------------------------------------------------------------------------------------
-
-
-class Page:
-    """A page of Chromium, by its DevTools protocol."""
-
-    def __init__(self, channel: aiohttp.ClientWebSocketResponse) -> None:
-        self.channel, self.number, self.console, self.frames = channel, 0, [], []
-        self.received = asyncio.Event()
-
-    async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        self.number += 1
-        await self.channel.send_json({"id": self.number, "method": method, "params": params})
-        while (message := await self.channel.receive_json()).get("id") != self.number:
-            self._note(message)
-        return message.get("result", {})
-
-    def _note(self, message: dict[str, Any]) -> None:
-        if message["method"] in ("Runtime.exceptionThrown", "Log.entryAdded"):
-            self.console.append(json.dumps(message["params"]))
-        elif message["method"] == "Network.webSocketFrameReceived":
-            response = message["params"]["response"]
-            if response["opcode"] == 2:
-                self.frames.append(base64.b64decode(response["payloadData"]).decode(errors="replace"))
-
-    async def arrived(self) -> AsyncIterator[str]:
-        """The frames of the terminal, as they come."""
-        while True:
-            while self.frames:
-                yield self.frames.pop(0)
-            self._note(await self.channel.receive_json())
-
-    async def press(self, key: str) -> None:
-        await self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
-
-    async def value(self, expression: str) -> Any:
-        found = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        return found["result"].get("value")
-
-
-@asynccontextmanager
-async def browsed(address: str, profile: Path) -> AsyncIterator[Page]:
-    """Chromium with an open page."""
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    options = [item for item in QUIET if not item.startswith(("--virtual-time", "--enable-logging"))]
-    command = [
-        CHROMIUM,
-        *options,
-        "--remote-debugging-port=0",
-        "--window-size=1000,600",
-        f"--user-data-dir={profile}",
-        "about:blank",
-    ]
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        async with aiohttp.ClientSession() as client:
-            async with asyncio.timeout(30):
-                told = profile / "DevToolsActivePort"
-                while not (told.exists() and told.read_text().strip()):
-                    await asyncio.sleep(0.05)
-                port = told.read_text().split()[0]
-                async with client.get(f"http://127.0.0.1:{port}/json") as answer:
-                    target = next(item for item in await answer.json() if item["type"] == "page")
-            async with client.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as channel:
-                page = Page(channel)
-                for domain in ("Network", "Runtime", "Log", "Page"):
-                    await page.call(f"{domain}.enable")
-                await page.call("Page.navigate", url=address)
-                yield page
-    finally:
-        process.kill()
-        await process.wait()
 
 
 async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) -> None:

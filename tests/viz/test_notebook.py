@@ -21,8 +21,9 @@ from relax_explorer.core.session.run_log import logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.viz.notebook import MOST_ROWS
+from tests.support.chromium import CHROMIUM, DUMPING
 from tests.support.injection import LATER, PLACES, program, unsafe
-from tests.viz.test_report import BROKEN, CHROMIUM, MARKUP, QUIET, TRANSFORMER, parsed
+from tests.viz.test_report import BROKEN, MARKUP, TRANSFORMER, parsed
 
 
 def values_of(session: Session) -> dict[str, object]:
@@ -235,7 +236,7 @@ def test_a_browser_shows_them(is_light: bool, values: dict[str, object], tmp_pat
     path.write_text(f'<!doctype html><meta charset="utf-8">{JUPYTER}<body {theme}>{views}{PROBE}</body>')
     command = [
         CHROMIUM,
-        *QUIET,
+        *DUMPING,
         "--window-size=700,900",
         f"--user-data-dir={tmp_path / 'profile'}",
         "--dump-dom",
