@@ -6,54 +6,46 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relax_explorer.core.session.align import ModuleDiff
-from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit
+from relax_explorer.core.syntax.doc import Line
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.page_rows import Body
-from relax_explorer.viz.table_diff import TableDiff, unit_node
+from relax_explorer.viz.table_diff import TableDiff
 from relax_explorer.viz.visible import visible
 
 KINDS = ("same", "renamed", "added", "removed", "changed", "type", "kind", "moved")
 """The kinds of changes; the page has their numbers."""
 
 
+_HEAD = 2  # lines of the head of a kernel: decorator and signature
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A stage with its table, in which some kernels show their lines, and its body."""
+    """A stage as a table, in which kernels are one row each, and as a body, in which their lines stand below them."""
 
     table: IrTable
     body: Body
 
     def row(self, number: int) -> int:
         """The row of the body for a row of the table."""
-        place = self.table.places[number]
-        return (
-            self.body.starts[place.function]
-            + number
-            - self.first(place.function)
-            + self.is_open(place.function)
-        )
-
-    def is_open(self, function: str) -> bool:
-        """True if the table has the lines of a kernel, which stand below a row of their own in the body."""
-        return function in (self.table.opened or ()) and isinstance(
-            self.table.stage.module.functions.get(function), PrimFunc
-        )
-
-    def first(self, function: str) -> int:
-        """The first row of a function in the table."""
-        return self.table.starts.get(
+        function = self.table.places[number].function
+        first = self.table.starts.get(
             function, 0
         )  # the text of a stage that could not be read is in no function
+        return self.body.starts[function] + number - first
 
+    def unit_row(self, function: str, units: Sequence[Unit], number: int) -> int:
+        """The row of a binding or a line of a function; -1 if there is none.
 
-def opened_in(diff: ModuleDiff, *stages: Snapshot) -> frozenset[str]:
-    """The kernels that changed: their lines are compared."""
-    names = [fn.name for fn in diff.functions if fn.status == "changed"]
-    return frozenset(
-        [name for name in names if any(isinstance(at.module.functions.get(name), PrimFunc) for at in stages)]
-    )
+        A difference declares the dimensions of a kernel below its head, where a module has declared them once for all.
+        """
+        unit = units[number]
+        if not isinstance(unit, Line):
+            return self.body.row_of.get(id(unit), -1)
+        lines = len(self.table.lines_of(function))
+        place = number if number < _HEAD else max(_HEAD - 1, number - (len(units) - lines))
+        return self.body.starts[function] + 1 + place
 
 
 def changes_data(old: Side, new: Side, diff: ModuleDiff) -> dict[str, object]:
@@ -67,31 +59,64 @@ def changes_data(old: Side, new: Side, diff: ModuleDiff) -> dict[str, object]:
 
 def _pairs(table: TableDiff, old: Side, new: Side, diff: ModuleDiff) -> Iterator[tuple[int, int, int]]:
     """Kind, old row and new row of each row, in the order in which they are shown."""
-    status = {fn.name: fn.status for fn in diff.functions}
-    unpaired = _Unpaired(old, new, status)
+    functions = {fn.name: fn for fn in diff.functions}
+    unpaired = _Unpaired(old, new, {fn.name: fn.status for fn in diff.functions})
     for number in range(len(table)):
         after, before, kind = table.in_new(number), table.in_old(number), table.kind(number)
         place = None if after is None else new.table.places[after]
-        if place is not None and place.kind == "blank":
+        if place is None or after is None:
+            yield KINDS.index(kind), -1 if before is None else old.row(before), -1
+        elif place.kind == "kernel":
+            yield from _kernel(functions.get(place.function), kind, old, new, after)
+        elif place.kind != "blank":
+            found = (
+                unpaired.row(after)
+                if before is None and kind != "added"
+                else -1
+                if before is None
+                else old.row(before)
+            )
+            yield KINDS.index("added" if found < 0 else kind), found, new.row(after)
+
+
+def _kernel(
+    fn: FunctionDiff | None, kind: str, old: Side, new: Side, number: int
+) -> Iterator[tuple[int, int, int]]:
+    """The row of a kernel and its lines; those of one that changed are compared."""
+    name, row = new.table.places[number].function, new.row(number)
+    start = -1 if kind == "added" else old.body.starts.get(name, -1)
+    count = len(new.table.lines_of(name))
+    is_whole = start >= 0 and len(old.table.lines_of(name)) == count
+    yield KINDS.index(kind if start >= 0 else "added"), start, row
+    if start >= 0 and kind == "changed" and fn is not None:
+        yield from _kernel_lines(fn, old, new, range(row + 1, row + 1 + count))
+        return
+    for line in range(1, count + 1):
+        yield KINDS.index("same" if is_whole else "added"), start + line if is_whole else -1, row + line
+
+
+def _kernel_lines(fn: FunctionDiff, old: Side, new: Side, rows: range) -> Iterator[tuple[int, int, int]]:
+    """The lines of a kernel that changed, with those that went before the lines that follow them."""
+    known: dict[int, tuple[str, int]] = {}
+    gone: dict[int, list[int]] = {}
+    waiting: list[int] = []
+    named: set[int] = set()  # a declaration may stand for a line that has a pair of its own
+    for pair in fn.pairs:
+        before = -1 if pair.a is None else old.unit_row(fn.name, fn.old, pair.a)
+        before = -1 if before in named else before
+        named.add(before)
+        if pair.b is None:
+            waiting += [before] * (before >= 0)
             continue
-        if place is not None and new.is_open(place.function) and after == new.first(place.function):
-            start = old.body.starts.get(place.function, -1)  # the row of the kernel, above its lines
-            yield KINDS.index("changed" if start >= 0 else "added"), start, new.row(after) - 1
-        if after is not None and before is None and kind != "added":
-            found = unpaired.row(after)
-            kind = "added" if found < 0 else kind
-        else:
-            found = -1 if before is None else old.row(before)
-        yield KINDS.index(kind), found, -1 if after is None else new.row(after)
-        if place is not None and place.kind == "kernel":
-            lines = len(new.table.lines_of(place.function))
-            both = found >= 0 and len(old.table.lines_of(place.function)) == lines
-            for line in range(1, lines + 1):
-                yield (
-                    KINDS.index("same" if both else "added"),
-                    found + line if both else -1,
-                    new.row(after or 0) + line,
-                )
+        after = new.unit_row(fn.name, fn.new, pair.b)
+        known[after] = pair.kind, before
+        gone[after] = [*gone.get(after, ()), *waiting]
+        waiting = []
+    for row in rows:
+        yield from [(KINDS.index("removed"), before, -1) for before in gone.get(row, ())]
+        kind, before = known.get(row, ("same", -1))
+        yield KINDS.index(kind), before, row
+    yield from [(KINDS.index("removed"), before, -1) for before in waiting]
 
 
 class _Unpaired:
@@ -153,7 +178,7 @@ def _groups(table: TableDiff, old: Side, new: Side) -> Iterator[list[object]]:
             ]
 
 
-def _numbers(side: Side, units: Sequence[object]) -> list[int]:
+def _numbers(side: Side, units: Sequence[Unit]) -> list[int]:
     """The rows of some bindings."""
-    found = [side.body.row_of.get(id(unit_node(unit))) for unit in units]  # type: ignore[arg-type]  # groups have bindings only
+    found = [side.body.row_of.get(id(unit)) for unit in units]
     return [number for number in found if number is not None]

@@ -11,7 +11,7 @@ from relax_explorer.version import __version__
 from relax_explorer.viz import page_changes, page_rows
 from relax_explorer.viz.cost_page import cost_data
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.page_changes import Side, changes_data, opened_in
+from relax_explorer.viz.page_changes import Side, changes_data
 from relax_explorer.viz.page_facts import checks_data, compiled_data, problems_data, run_data, shapes_data
 from relax_explorer.viz.page_graphs import Graphs
 from relax_explorer.viz.page_rows import Body, Rows
@@ -68,8 +68,8 @@ class _Programs:
         self.changes: list[dict[str, object]] = []
         self.stages: list[dict[str, object]] = []
         self.by_stage: list[Body] = []
-        self._table: IrTable | None = None  # of the stage before
-        self.last = session.stages[0]
+        self._side: Side  # of the stage before
+        self.last = next(stage for stage in reversed(session.stages) if stage.changed or not stage.number)
         for stage in session.stages:
             self._add(stage)
 
@@ -79,31 +79,22 @@ class _Programs:
             self.by_stage.append(self.by_stage[-1])
             self.stages.append({**self.stages[-1], **_about(session, stage, None), "changes": -1})
             return
-        self.last = stage
         table = IrTable(stage)
         body = self.rows.body(table)
         if stage.number:
             diff = session.diff(stage.number - 1, stage.number)
-            self._compare(stage, table, body, diff)
-        self._table = table
+            self.changes.append(changes_data(self._side, Side(table, body), diff))
+        self._side = Side(table, body)
         self.by_stage.append(body)
         self.bodies.append(body.data())
+        graphs = self.graphs.of(stage.module, not stage.number or stage is self.last)
         own = {
             "body": len(self.bodies) - 1,
             "changes": len(self.changes) - 1 if stage.number else -1,
-            "graphs": {visible(name, 200): found for name, found in self.graphs.of(stage.module).items()},
+            "graphs": {visible(name, 200): found for name, found in graphs.items()},
             "entry": visible(stage.entry, 200),
         }
         self.stages.append({**own, **_about(session, stage, diff)})
-
-    def _compare(self, stage: Snapshot, table: IrTable, body: Body, diff: ModuleDiff) -> None:
-        """Add the changes since the stage before, whose table was made already unless lines of kernels are compared."""
-        before = self.session.stages[stage.number - 1]
-        opened = opened_in(diff, before, stage)
-        known = self._table
-        old = known if known is not None and not opened else IrTable(before, opened=opened)
-        new = table if not opened else IrTable(stage, opened=opened)
-        self.changes.append(changes_data(Side(old, self.by_stage[-1]), Side(new, body), diff))
 
 
 def _about(session: Session, stage: Snapshot, diff: ModuleDiff | None) -> dict[str, object]:

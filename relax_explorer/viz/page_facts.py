@@ -32,6 +32,7 @@ from relax_explorer.viz.visible import counted, visible, visible_lines
 
 MOST_CALLS = 3_000  # of the compiled program
 MOST_CHECKS = 300  # of a stage
+MOST_CHECKED = 3_000  # bindings of a stage whose checks are looked for: those of more would take seconds
 MOST_ELEMENTS = 256  # of a value whose elements are on the page
 MOST_TEXT = 200_000  # characters of the elements of all values
 _WIDTH = 100  # cells
@@ -89,6 +90,15 @@ def _panel_lines(log: RunLog) -> list[str]:
 
 def checks_data(stage: Snapshot, body: Body) -> dict[str, object]:
     """The checks of lengths of a stage: what is left to the run, and what is proved."""
+    bindings = sum(
+        len(block.bindings) for fn in stage.module.relax_functions.values() for block in fn.body.blocks
+    )
+    if bindings > MOST_CHECKED:
+        return {
+            "stage": stage.number,
+            "lists": [],
+            "note": f"{bindings:,} bindings: `rxe shapes` finds their checks.",
+        }
     checks = checks_of(stage.module, "", "")
     shown = [(title, listed(checks, word, None)) for word, title in _CHECKS]
     rows = [
@@ -96,7 +106,7 @@ def checks_data(stage: Snapshot, body: Body) -> dict[str, object]:
         for title, found in shown
         if not found.is_empty
     ]
-    return {"stage": stage.number, "lists": rows}
+    return {"stage": stage.number, "lists": rows, "note": "" if rows else "There is no length to check."}
 
 
 _CHECKS = (("remaining", "left to the run, or failing"), ("proved", "proved"))

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Node, shapes_in_boxes, without_repeated_counts
-from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.ir_graph import layer_graphs
 from relax_explorer.viz.layered import Size
 from relax_explorer.viz.layout import (
     Box,
@@ -27,11 +27,13 @@ from relax_explorer.viz.layout import (
     node_size,
     title_text,
 )
+from relax_explorer.viz.page_rows import callee_in
 from relax_explorer.viz.svg import legend_of, tooltip
 from relax_explorer.viz.visible import visible
 
 MOST_NODES = 400  # of one graph; of a larger one the neighbourhood of one node is drawn
-MOST_PLACED = 3_000  # nodes of all layouts of a page
+MOST_BINDINGS = 800  # of a function whose graph is drawn for every stage
+MOST_PLACED = 2_000  # nodes of all layouts of a page
 LAYERS = ("once", "each")
 """How equal layers are drawn: the first one for all, or each."""
 
@@ -54,6 +56,10 @@ class _Form:
         self.labels = [_larger(a, b) if a and b else a or b for a, b in zip(self.labels, found, strict=True)]
 
 
+def _bindings(fn: e.Function) -> int:
+    return sum(len(block.bindings) for block in fn.body.blocks)
+
+
 def _larger(one: Size, other: Size) -> Size:
     return max(one[0], other[0]), max(one[1], other[1])
 
@@ -67,24 +73,39 @@ class Graphs:
         self._graphs: list[dict[str, object]] = []
         self._forms: dict[Hashable, _Form] = {}
         self._numbers: dict[str, int] = {}
+        self._drawn: dict[tuple[int, ...], dict[str, int]] = {}  # by a function and what it calls
         self._placed = 0
 
-    def of(self, module: IRModule) -> dict[str, dict[str, int]]:
-        """The numbers of the graphs of each Relax function: with equal layers once, and each if that differs."""
-        return {name: found for name in module.relax_functions if (found := self._of(module, name))}
+    def of(self, module: IRModule, is_end: bool) -> dict[str, dict[str, int]]:
+        """The numbers of the graphs of each Relax function: with equal layers once, and each if that differs.
+
+        Large functions have graphs before the first pass and after the last one only.
+        """
+        names = [
+            name for name, fn in module.relax_functions.items() if is_end or _bindings(fn) <= MOST_BINDINGS
+        ]
+        self.left_out += len(module.relax_functions) - len(names)
+        return {name: found for name in names if (found := self._of(module, name))}
 
     def _of(self, module: IRModule, name: str) -> dict[str, int]:
+        fn = module.relax_functions[name]
+        callees = {callee_in(binding) for block in fn.body.blocks for binding in block.bindings} - {""}
+        key = (id(fn), *[id(module.functions.get(callee)) for callee in sorted(callees)])
+        if key not in self._drawn:
+            self._drawn[key] = self._made(module, name)
+        return self._drawn[key]
+
+    def _made(self, module: IRModule, name: str) -> dict[str, int]:
         found: dict[str, int] = {}
-        bindings = sum(len(block.bindings) for block in module.relax_functions[name].body.blocks)
-        for layers in LAYERS if bindings <= 2 * MOST_NODES else LAYERS[:1]:
-            try:
-                drawing = graph(module, name, layers=layers)
-            except Failure:  # a problem of the program, which has its own place on the page
-                return found
-            if layers == "each" and len(drawing.nodes) > MOST_NODES:
-                return found
+        try:
+            drawings = layer_graphs(module, name)
+        except Failure:  # a problem of the program, which has its own place on the page
+            return found
+        for layers, drawing in zip(LAYERS, drawings, strict=True):
+            if drawing is None or (layers == "each" and len(drawing.nodes) > MOST_NODES):
+                continue
             number = self._add(without_repeated_counts(shapes_in_boxes(drawing.scoped(MOST_NODES))))
-            if number is not None and number not in found.values():
+            if number is not None:
                 found[layers] = number
         return found
 

@@ -79,13 +79,17 @@ def runs_of(numbers: Sequence[int]) -> Iterator[int]:
 
 def marked(pieces: Iterable[Piece]) -> str:
     """Pieces as one text in which roles are marked. Every text in it is made visible."""
-    text, now = "", "."
+    found: list[str] = []
+    now = "."
     for role, part in pieces:
         letter = ROLES.get(role, ".")
         if letter != now and part.strip():
-            text, now = f"{text}`{letter}", letter
-        text += visible(part, _LONGEST).replace("`", "``")
-    return text
+            found.append(f"`{letter}")
+            now = letter
+        is_plain = part.isascii() and part.isprintable() and len(part) <= _LONGEST
+        shown = part if is_plain else visible(part, _LONGEST)
+        found.append(shown.replace("`", "``") if "`" in shown else shown)
+    return "".join(found)
 
 
 class Rows:
@@ -94,11 +98,15 @@ class Rows:
     def __init__(self) -> None:
         self.numbers: dict[Line, int] = {}
         self._codes: dict[str, int] = {}  # rows of lines of kernels, which several stages have
+        self._bindings: dict[
+            tuple[int, int, int], int
+        ] = {}  # rows of bindings that read the same in every stage
 
     def body(self, table: IrTable) -> Body:
         """The rows of a table in which kernels are one row each; their lines stand below it."""
         found = Body()
         places: list[int] = []  # of each row of the table
+        plain = {name for name in table.starts if table.has_plain_names(name)}
         for number, place in enumerate(table.places):
             places.append(len(found.rows))
             if place.kind == "blank":
@@ -106,7 +114,7 @@ class Rows:
             found.starts.setdefault(place.function, len(found.rows))
             if place.node is not None and place.kind != "else":
                 found.row_of.setdefault(id(place.node), len(found.rows))
-            found.rows.append(self._number(_line(table[number], place)))
+            found.rows.append(self._row(table, number, place.function in plain))
             if place.kind == "kernel":
                 self._add_kernel(found, table, place.function)
         places.append(len(found.rows))
@@ -116,6 +124,18 @@ class Rows:
         found.folds += _layers(table, found)
         found.folds.sort(key=lambda item: (item.head, -item.end))
         return found
+
+    def _row(self, table: IrTable, number: int, is_plain: bool) -> int:
+        """The number of a row. A binding whose variables have their own names reads as in other stages, if its callee is the same."""
+        place = table.places[number]
+        if place.kind != "binding" or not is_plain:
+            return self._number(_line(table[number], place))
+        callee = table.stage.module.functions.get(callee_in(place.node))
+        key = (id(place.node), place.depth, id(callee))
+        row = self._bindings.get(key)
+        if row is None:
+            row = self._bindings[key] = self._number(_line(table[number], place))
+        return row
 
     def _add_kernel(self, found: Body, table: IrTable, name: str) -> None:
         head = len(found.rows) - 1
@@ -137,6 +157,13 @@ class Rows:
     def data(self) -> list[list[object]]:
         """The rows for the page."""
         return [list(line) for line in self.numbers]
+
+
+def callee_in(binding: object) -> str:
+    """The function of the module that a binding calls, which tells the class of its row; empty if it calls none."""
+    value = binding.value if isinstance(binding, e.VarBinding) else None
+    named = (value.op, *value.args[:1]) if isinstance(value, e.Call) else ()
+    return next((item.name for item in named if isinstance(item, e.GlobalVar)), "")
 
 
 def _line(row: Row, place: Place) -> Line:

@@ -26,7 +26,7 @@
  * @typedef {{function: string, variables: VariableData[], lines: string[]}} ShapesData
  * A check: mark, text with roles, row of the program, sentences.
  * @typedef {[string, string, number, string[]]} CheckData
- * @typedef {{stage: number, lists: {title: string, rows: CheckData[]}[]}} ChecksData
+ * @typedef {{stage: number, lists: {title: string, rows: CheckData[]}[], note: string}} ChecksData
  * @typedef {{function: string, summary: string, table: string[][], lines: string[], chart: string[], lengths: string,
  *   parts: {stage: number, rows: string[][]}[]}} CostData
  * @typedef {{name: string, text: string, numbers: string[], counts: number[], bad: number, lines: string[]}} ValueData
@@ -71,6 +71,8 @@ class Body {
     this._readers = null;
     /** @type {Map<FoldData, string>} the name of each fold in every stage */
     this.keys = new Map();
+    /** @type {Map<number, FoldData>} the fold whose head a row is; layers have none */
+    this.foldAt = new Map();
     this._walk();
   }
 
@@ -98,6 +100,7 @@ class Body {
     /** @type {Map<string, number>} */
     const counts = new Map();
     for (const fold of this.folds) {
+      if (this.doc.kinds.fold[fold[2]] !== "layer" && !this.foldAt.has(fold[0])) this.foldAt.set(fold[0], fold);
       const kind = `${this.functionOf(fold[0])} ${fold[2]} ${fold[4]}`;
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       this.keys.set(fold, `${kind} ${counts.get(kind)}`);
@@ -138,7 +141,10 @@ class Body {
   /** The rows that a row reads. @param {number} row */
   reads(row) {
     const names = this.names.get(this.heads[row] ?? -1);
-    const read = variables(this.doc, this.data(row)[3]).map((name) => names?.get(name) ?? -1);
+    const text = this.data(row)[3];
+    const own = this.doc.kinds.row[this.data(row)[0]];
+    if (own === "line" || own === "text") return [];
+    const read = variables(this.doc, text).map((name) => names?.get(name) ?? -1);
     return [...new Set(read)].filter((other) => other >= 0 && other !== row);
   }
 
@@ -200,6 +206,8 @@ class Stages {
     this._bodies = new Map();
     /** @type {Map<string, Pair[]>} */
     this._pairs = new Map();
+    /** @type {Map<number, {after: Map<number, number>, before: Map<number, number>}>} */
+    this._known = new Map();
   }
 
   get count() {
@@ -297,20 +305,34 @@ class Stages {
     return row;
   }
 
+  /** The rows of a stage by those of the one before, and the other way round. @param {number} stage */
+  _links(stage) {
+    let found = this._known.get(stage);
+    if (!found) {
+      found = { after: new Map(), before: new Map() };
+      for (const { old, row } of this.pairs(stage - 1, stage)) {
+        if (old < 0 || row < 0) continue;
+        found.after.set(old, row);
+        found.before.set(row, old);
+      }
+      this._known.set(stage, found);
+    }
+    return found;
+  }
+
   /** What a row of the stage before became. @param {number} stage @param {number} row */
   _after(stage, row) {
     const changes = this.doc.changes[this.data(stage).changes];
     if (!changes) return row;
-    const pair = this.pairs(stage - 1, stage).find((item) => item.old === row && item.row >= 0);
-    return pair ? pair.row : (changes.groups.find((group) => group[2].includes(row))?.[0] ?? -1);
+    return this._links(stage).after.get(row) ?? changes.groups.find((group) => group[2].includes(row))?.[0] ?? -1;
   }
 
   /** What a row was in the stage before. @param {number} stage @param {number} row */
   _before(stage, row) {
     const changes = this.doc.changes[this.data(stage).changes];
     if (!changes) return row;
-    const pair = this.pairs(stage - 1, stage).find((item) => item.row === row);
-    if (pair && pair.old >= 0) return pair.old;
+    const old = this._links(stage).before.get(row);
+    if (old !== undefined) return old;
     const group = changes.groups.find((item) => item[0] === row || item[3].includes(row));
     return group?.[2][group[2].length - 1] ?? -1;
   }

@@ -86,8 +86,8 @@ class Page {
     this.explorer.change({ view, pane: view === "program" || view === "beside" ? "main" : "side" });
   }
 
-  /** @param {State} _old */
-  draw(_old) {
+  /** @param {State} old */
+  draw(old) {
     const { state } = this.explorer;
     document.body.dataset["view"] = state.view;
     document.body.dataset["pane"] = state.pane;
@@ -111,7 +111,7 @@ class Page {
       content.scrollTop = isSameView && state.view !== "program" ? top : 0;
       if (open) document.getElementById(open)?.focus();
     }
-    this._hints();
+    if (old.view !== state.view || !byId("hints").childElementCount) this._hints();
   }
 
   /** The keys of this view that a newcomer needs. */
@@ -208,6 +208,7 @@ class Page {
   }
 
   copyLink() {
+    this.explorer.write();
     const done = navigator.clipboard?.writeText(location.href);
     if (done) done.then(() => say("link copied"), () => say("the browser does not allow to copy")); // prettier-ignore
     else say(location.href);

@@ -183,8 +183,7 @@ class Program {
 
   /** The fold whose head a row is. @param {number} row */
   _foldAt(row) {
-    const { body } = this.explorer;
-    return body.folds.find((fold) => fold[0] === row && this.explorer.doc.kinds.fold[fold[2]] !== "layer");
+    return this.explorer.body.foldAt.get(row);
   }
 
   // -- cursor ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
  */
 
 const VIEWS = ["program", "values", "graph", "problems", "beside", "checks", "cost"];
+const PAUSE = 120; // milliseconds: browsers refuse many new addresses in a short time
 const MODES = ["inline", "beside", "only", "off"];
 
 class Explorer {
@@ -46,8 +47,12 @@ class Explorer {
     const old = this.state;
     this.state = { ...old, ...next };
     for (const listener of this.listeners) listener(old);
-    this.write();
+    clearTimeout(this._later);
+    this._later = setTimeout(() => this.write(), PAUSE);
   }
+
+  /** @type {number | undefined} */
+  _later;
 
   /** Go to a stage; the selected value stays selected, if it is there. @param {number} stage */
   goTo(stage) {

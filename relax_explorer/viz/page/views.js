@@ -239,7 +239,7 @@ function checksView(explorer) {
   const shown = [...doc.checks].reverse().find((item) => item.stage <= state.stage) ?? doc.checks[0];
   if (!shown) return [];
   const found = [made("p", "muted", `Checks of lengths, stage ${stages.data(shown.stage).label}. ✓ is proved, · left to the run, ✗ fails in every run.`)];
-  if (!shown.lists.length) found.push(made("p", "muted", "There is no length to check."));
+  if (shown.note) found.push(made("p", "", shown.note));
   for (const list of shown.lists) {
     const rows = list.rows.map(([mark, text, row, sentences]) => {
       const line = made("summary", mark ? "" : "head", made("span", "mark", mark), ...spans(pieces(doc, text), "").childNodes);
