@@ -345,11 +345,12 @@ GRAPH = Command(
 
 REPORT = Command(
     "report",
-    "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
+    "Write a session as one HTML file to step through: stages, changes, graphs, values, lengths, problems, cost.",
     Handler("graphing", "report"),
     (
         source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
         *PIPELINE,
+        PROFILE_OR_AUTO,
         FUNCTION,
         RUN_INPUT,
         SHAPE,

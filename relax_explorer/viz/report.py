@@ -124,18 +124,23 @@ def report(
     return page_html(str(found["program"]), found, static)
 
 
-def page_html(title: str, found: Mapping[str, object], static: str = "") -> str:
-    """The page that shows a document. `static` is what stands in it for readers without scripts."""
+def page_html(title: str, found: Mapping[str, object] | None, static: str = "", source: str = "") -> str:
+    """The page that shows a document, or the one that it gets from the address `source`.
+
+    `static` is what stands in it where no script runs.
+    """
     script = "\n".join(asset(f"page/{name}.js") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
-        "policy": f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'sha256-{digest}'",
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'sha256-{digest}'"
+        + ("; connect-src 'self'" if source else ""),
+        "source": f' data-from="{escape(source)}"' if source else "",
         "title": safe(title),
         "style": f"{_theme()}\n{asset('page/page.css')}",
         "graph-light": _graph_rules("", LIGHT_PICTURE),
         "graph-dark": _graph_rules('[data-theme="dark"] ', DARK_PICTURE),
         "static": static,
-        "document": json_html(found),
+        "document": "" if found is None else json_html(found),
         "script": script,
     }
     return _SLOT.sub(lambda hit: parts[hit[1]], asset("page/page.html"))

@@ -154,6 +154,8 @@ CALLS = tuple(
 0 report {sized} --shape n=0
 2 report {sized} --shape q=1
 0 report {plain} --no-run
+0 report {plain} --no-run --profile tvm
+2 report {plain} --profile none
 2 report {plain} --func nobody
 0 report {names} --passes LegalizeOps
 0 graph {member}

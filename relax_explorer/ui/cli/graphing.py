@@ -272,8 +272,8 @@ def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> Resu
 
 
 def report(
-    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
-    output_: Target | None, calls: str | None,
+    input: str, passes: str | None, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
+    no_run: bool, output_: Target | None, calls: str | None,
 ) -> Result:  # fmt: skip
     """Write a session, with a run of a function or of a file of calls; or the steps of type relations or shape contracts.
 
@@ -284,7 +284,7 @@ def report(
     target, solving = output_ or STANDARD_OUTPUT, read_solving(input)
     if solving is not None:
         return Result("report", {}, [Exact(solving_report(solving))], file=target)
-    session, choice = open_session(input, passes, "default"), (func, input_, shape, max_input)
+    session, choice = open_session(input, passes, "default", profile), (func, input_, shape, max_input)
     log: RunLog | None = None
     compiled: BesideOurs | None = None
     if not no_run:

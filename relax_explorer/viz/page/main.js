@@ -232,5 +232,15 @@ function followSystem() {
   dark.addEventListener("change", () => (document.documentElement.dataset["theme"] = dark.matches ? "dark" : "light"));
 }
 
-followSystem();
-const page = new Page(JSON.parse(byId("document").textContent ?? ""));
+/** @type {Page} */
+let page;
+
+/** Show the document of the page, or the one that its server has. */
+async function start() {
+  followSystem();
+  const source = byId("document");
+  const from = source.dataset["from"];
+  page = new Page(JSON.parse(from ? await (await fetch(from)).text() : (source.textContent ?? "")));
+}
+
+start();
