@@ -129,8 +129,13 @@ SERVE = Command(
         THEME,
         REDUCE_MOTION,
         Argument("--port", "the port; 0 takes a free one", "int", 8765, metavar="N"),
+        flag("--web", "serve the page of `report`, made anew when the file changed, instead of the terminal"),
     ),
-    ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
+    (
+        "relax-explorer serve model.py",
+        "relax-explorer serve dumps --port 0",
+        "relax-explorer serve dumps --web",
+    ),
 )
 
 # -- program commands ------------------------------------------------------------------------------------------------

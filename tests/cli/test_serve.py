@@ -296,3 +296,55 @@ async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) ->
         await page.press("4")
         await text_until(page.arrived(), "Problems of all stages")
         assert not [line for line in page.console if "Content Security Policy" in line]
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_page_is_served_with_its_document_to_who_has_the_token() -> None:
+    async with served("--web", PROGRAM) as (_, address), aiohttp.ClientSession() as client:
+        async with client.get(address) as answer:
+            text = await answer.text()
+            assert answer.status == 200
+            assert "connect-src 'self'" in text
+            assert 'data-from="document"' in text
+        async with client.get(f"{address}document") as answer:
+            found = await answer.json()
+            assert [stage["by"] for stage in found["stages"] if stage["changed"]][1] == "LegalizeOps"
+            assert found["run"]["steps"]
+        async with client.get(f"{origin(address)}/x/document") as answer:
+            assert answer.status == 403
+        async with client.get(f"{address}document", headers={"Origin": "https://evil.example"}) as answer:
+            assert answer.status == 403
+        async with client.get(f"{address}static/js/textual.js") as answer:
+            assert answer.status == 404
+
+
+async def test_chromium_shows_the_served_page_and_a_changed_file(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    text = '@R.function\ndef main(x: R.Tensor(("n", 4), "float32")):\n    y = R.nn.relu(x)\n    return y\n'
+    path.write_text(text)
+    async with served("--web", str(path)) as (_, address), browsed(address, tmp_path / "profile") as page:
+        shown = "document.getElementById('program').textContent"
+        await page.until("document.body.dataset.ready === 'yes'")
+        assert "nn.relu" in await page.value(shown)
+        await page.press("]")
+        assert await page.value("page.explorer.state.stage") > 0
+        path.write_text(text.replace("relu", "gelu"))
+        await page.open(f"{address}#stage=0")
+        await page.call("Page.reload")
+        await page.until(f"document.body.dataset.ready === 'yes' && {shown}.includes('nn.gelu')")
+        path.write_text("nothing")
+        await page.call("Page.reload")
+        await page.until("document.body.dataset.ready === 'no'")
+        assert "program" in await page.value("document.getElementById('static').textContent")
+        path.write_text(text)
+        await page.call("Page.reload")
+        await page.until(f"document.body.dataset.ready === 'yes' && {shown}.includes('nn.relu')")
+        assert [line for line in page.console if "500" not in line] == []
+
+
+def test_a_page_needs_a_program() -> None:
+    done = rxe_cli("serve", "--web")
+    assert done.exit_code == 2
+    assert "--web shows a program" in done.stderr

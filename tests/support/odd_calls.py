@@ -140,6 +140,8 @@ CALLS = tuple(
 2 serve {plain} --port 70000
 2 serve {plain} --port -1
 2 serve {plain} --port x
+2 serve --web
+2 serve {missing} --web
 2 completion
 2 completion powershell
 0 completion bash

@@ -240,7 +240,13 @@ async function start() {
   followSystem();
   const source = byId("document");
   const from = source.dataset["from"];
-  page = new Page(JSON.parse(from ? await (await fetch(from)).text() : (source.textContent ?? "")));
+  const answer = from ? await fetch(from) : null;
+  if (answer && !answer.ok) {
+    byId("static").replaceChildren(made("h1", "", "The program cannot be shown"), made("pre", "error", await answer.text()));
+    document.body.dataset["ready"] = "no";
+    return;
+  }
+  page = new Page(JSON.parse(answer ? await answer.text() : (source.textContent ?? "")));
 }
 
 start();
