@@ -16,7 +16,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
-         "--disable-component-update", "--disable-quic")  # fmt: skip
+         "--disable-component-update", "--disable-quic", "--disable-features=IsolateSandboxedIframes")  # fmt: skip
 DUMPING = (*QUIET, "--virtual-time-budget=3000", "--enable-logging=stderr")
 """For `--dump-dom`, which writes the document after its scripts ran, with the console beside it."""
 CODES = {"]": "BracketRight", "[": "BracketLeft", "Enter": "Enter", "Escape": "Escape"}
@@ -30,6 +30,7 @@ class Page:
         self.channel, self.number = channel, 0
         self.console: list[str] = []
         self.frames: list[str] = []
+        self.contexts: dict[int, str] = {}  # where scripts run, with the address of its document
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         self.number += 1
@@ -45,6 +46,10 @@ class Page:
             method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert")
         ):
             self.console.append(json.dumps(params))
+        elif method == "Runtime.executionContextCreated":
+            self.contexts[params["context"]["id"]] = params["context"]["origin"]
+        elif method == "Runtime.executionContextDestroyed":
+            self.contexts.pop(params["executionContextId"], None)
         elif method == "Network.webSocketFrameReceived" and params["response"]["opcode"] == 2:
             self.frames.append(base64.b64decode(params["response"]["payloadData"]).decode(errors="replace"))
 
@@ -112,6 +117,17 @@ class Page:
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
         return found["result"].get("value")
+
+    async def value_in_frame(self, expression: str) -> Any:
+        """The value of an expression in the frame that the page shows in a sandbox: its document has no origin."""
+        await self.until("document.querySelector('iframe') !== null")
+        inner = [context for context, origin in self.contexts.items() if origin in ("", "null", "://")]
+        if not inner:
+            return None
+        found = await self.call(
+            "Runtime.evaluate", expression=expression, contextId=inner[-1], returnByValue=True
+        )
+        return found.get("result", {}).get("value")
 
     async def until(self, expression: str, seconds: float = 20.0) -> None:
         """Wait until an expression is true."""
