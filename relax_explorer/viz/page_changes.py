@@ -51,8 +51,10 @@ class Side:
 def changes_data(old: Side, new: Side, diff: ModuleDiff) -> dict[str, object]:
     """The changes for the page: runs of kind, old row, new row and length, and what was merged or split.
 
-    -1 stands for a row that a side does not have.
+    -1 stands for a row that a side does not have. A stage that could not be read has nothing to compare.
     """
+    if old.table.stage.text or new.table.stage.text:
+        return {"runs": [KINDS.index("same"), -1, 0, len(new.body.rows)], "groups": []}
     table = TableDiff(old.table, new.table, diff)
     return {"runs": list(_runs(_pairs(table, old, new, diff))), "groups": list(_groups(table, old, new))}
 

@@ -106,7 +106,7 @@ def _about(session: Session, stage: Snapshot, diff: ModuleDiff | None) -> dict[s
         "changed": stage.changed,
         "told": visible(stage_sentence(session, stage, width=MAX_WIDTH), MAX_WIDTH),
         "counts": "" if diff is None else change_counts(diff),
-        "phase": stage.phase,
+        "phase": "" if stage.text else stage.phase,
         "seconds": stage.seconds,
         "errors": errors,
         "warnings": len(stage.problems) - errors,

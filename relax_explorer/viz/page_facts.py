@@ -45,6 +45,8 @@ def problems_data(session: Session, bodies: Sequence[Body]) -> list[dict[str, ob
         _, function, binding = place_in(stage, problem.span)
         body = bodies[stage.number]
         row = body.row_of.get(id(binding), -1) if binding is not None else body.starts.get(function, -1)
+        if stage.text and problem.span is not None:  # its rows are the lines of its file
+            row = min(problem.span.line, len(body.rows)) - 1
         found.append(_problem(problem, stages_text(stage, later), stage.number, row))
     return found
 

@@ -295,7 +295,15 @@ def test_a_stage_that_cannot_be_read_is_shown_as_its_text(tmp_path: Any) -> None
     session.run_all()
     found = document(session)
     assert len(found["stages"]) == len(session.stages)
-    json.dumps(found)
+    wrong = found["stages"][1]
+    rows = numbers_of(found["bodies"][wrong["body"]]["rows"])
+    lines = (tmp_path / "01_Bad.py").read_text().split("\n")
+    assert [plain(found["rows"][row][3]) for row in rows] == lines
+    assert {kind for kind, _, _ in pairs_of(found["changes"][wrong["changes"]])} == {0}
+    problem = next(
+        item for item in found["problems"] if item["stage"] == 1 and "never closed" in item["message"]
+    )
+    assert "R.matmul(((" in lines[problem["row"]]
 
 
 def test_kernels_that_changed_are_compared_line_by_line() -> None:

@@ -56,8 +56,13 @@ class Program {
       if (line.pair && line.pair.row >= 0) this.lineOf.set(line.pair.row, n);
     });
     this.host.classList.toggle("beside", this.mode === "beside" && since >= 0);
+    const here = this.explorer.doc.problems.filter((item) => item.stage === state.stage && item.level === "error" && item.where);
+    this._problems = new Map(here.map((item) => [item.row, item]));
     this.list.show(this.lines.length);
   }
+
+  /** @type {Map<number, ProblemData>} the errors of the stage by their rows */
+  _problems = new Map();
 
   /** What the pass did, and what is compared. */
   _sentence() {
@@ -107,9 +112,10 @@ class Program {
     const glyph = stages.glyph(pair.change, note);
     const isChosen = pair.row >= 0 && pair.row === state.row;
     const own = pair.row >= 0 ? body.kind(pair.row) : since >= 0 ? stages.body(since).kind(pair.old) : "";
-    const mark = made("span", "mark", glyph || this._runMark(pair.row));
+    const problem = pair.row >= 0 ? this._problems.get(pair.row) : undefined;
+    const mark = made("span", problem ? "mark error" : "mark", problem ? "✗" : glyph || this._runMark(pair.row));
     const row = made("div", `row ${own} ${this.mode === "off" ? "same" : kind}`, mark);
-    if (note) mark.title = note;
+    if (note || problem) mark.title = problem?.message ?? note;
     row.setAttribute("aria-selected", String(isChosen));
     if (this.mode === "beside" && since >= 0) {
       row.append(this._side(pair, true), this._side(pair, false));
