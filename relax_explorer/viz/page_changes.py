@@ -62,7 +62,7 @@ def changes_data(old: Side, new: Side, diff: ModuleDiff) -> dict[str, object]:
 def _pairs(table: TableDiff, old: Side, new: Side, diff: ModuleDiff) -> Iterator[tuple[int, int, int]]:
     """Kind, old row and new row of each row, in the order in which they are shown."""
     functions = {fn.name: fn for fn in diff.functions}
-    unpaired = _Unpaired(old, new, {fn.name: fn.status for fn in diff.functions})
+    unpaired = _Unpaired(old, new)
     for number in range(len(table)):
         after, before, kind = table.in_new(number), table.in_old(number), table.kind(number)
         place = None if after is None else new.table.places[after]
@@ -102,17 +102,19 @@ def _kernel_lines(fn: FunctionDiff, old: Side, new: Side, rows: range) -> Iterat
     known: dict[int, tuple[str, int]] = {}
     gone: dict[int, list[int]] = {}
     waiting: list[int] = []
-    named: set[int] = set()  # a declaration may stand for a line that has a pair of its own
+    named = {-1}
     for pair in fn.pairs:
         before = -1 if pair.a is None else old.unit_row(fn.name, fn.old, pair.a)
+        after = -1 if pair.b is None else new.unit_row(fn.name, fn.new, pair.b)
+        if after in known:  # a declaration, which has no row of its own; the signature has its pair
+            continue
         before = -1 if before in named else before
         named.add(before)
-        if pair.b is None:
+        if after < 0:
             waiting += [before] * (before >= 0)
             continue
-        after = new.unit_row(fn.name, fn.new, pair.b)
         known[after] = pair.kind, before
-        gone[after] = [*gone.get(after, ()), *waiting]
+        gone[after] = waiting
         waiting = []
     for row in rows:
         yield from [(KINDS.index("removed"), before, -1) for before in gone.get(row, ())]
@@ -124,15 +126,15 @@ def _kernel_lines(fn: FunctionDiff, old: Side, new: Side, rows: range) -> Iterat
 class _Unpaired:
     """Old rows of rows that no pair of a difference names: those of unchanged functions, and heads, blocks and returns."""
 
-    def __init__(self, old: Side, new: Side, status: dict[str, str]) -> None:
-        self.old, self.new, self.status = old, new, status
+    def __init__(self, old: Side, new: Side) -> None:
+        self.old, self.new = old, new
         self._before = {key: number for number, key in enumerate(_ordinals(old.table))}
         self._keys = list(_ordinals(new.table))
 
     def row(self, number: int) -> int:
         """The old row; -1 if there is none."""
         place = self.new.table.places[number]
-        if self.status.get(place.function) == "added" or place.function not in self.old.body.starts:
+        if place.function not in self.old.body.starts:
             return -1
         known = (
             None if place.node is None or place.kind == "else" else self.old.body.row_of.get(id(place.node))

@@ -236,18 +236,17 @@ def test_problems_are_merged_as_the_explorer_merges_them() -> None:
 
 def test_graphs_of_one_form_have_one_layout_with_room_for_all() -> None:
     session, found = made("broken")
-    stage = session.stages[0]
-    numbers = found["stages"][0]["graphs"][stage.entry]
-    for layers, number in numbers.items():
-        drawing = without_repeated_counts(graph(stage.module, stage.entry, layers=layers))
-        data = found["graphs"][number]
-        assert [found["nodes"][node][0] for node in data["nodes"]] == [node.id for node in drawing.nodes]
-        layout = found["layouts"][data["layout"]]
-        assert [tuple(edge[:2]) for edge in layout["edges"]] == drawing.pairs
-        sizes = list(zip(layout["boxes"][2::4], layout["boxes"][3::4], strict=True))
-        for (width, height), box in zip(sizes, lay_out(drawing).nodes, strict=True):
-            assert width >= round(box.width) - 1
-            assert height >= round(box.height) - 1
+    for stage, at in zip(session.stages, found["stages"], strict=True):
+        for layers, number in at["graphs"][stage.entry].items():
+            drawing = without_repeated_counts(graph(stage.module, stage.entry, layers=layers))
+            data = found["graphs"][number]
+            assert [found["nodes"][node][0] for node in data["nodes"]] == [node.id for node in drawing.nodes]
+            layout = found["layouts"][data["layout"]]
+            assert [tuple(edge[:2]) for edge in layout["edges"]] == drawing.pairs
+            sizes = list(zip(layout["boxes"][2::4], layout["boxes"][3::4], strict=True))
+            for (width, height), box in zip(sizes, lay_out(drawing).nodes, strict=True):
+                assert width >= round(box.width) - 1
+                assert height >= round(box.height) - 1
     used = [
         found["graphs"][n]["layout"]
         for item in found["stages"]
@@ -322,3 +321,42 @@ def test_kernels_that_changed_are_compared_line_by_line() -> None:
 def test_documents_are_the_same_each_time() -> None:
     texts = {json.dumps(document(Session(load(TRANSFORMER), "default"), title="x")) for _ in range(2)}
     assert len(texts) == 1
+
+
+KERNEL = """@I.ir_module
+class M:
+    @T.prim_func
+    def k(a: T.handle, b: T.handle):
+        n = T.int64()
+        m = T.int64()
+        A = T.match_buffer(a, (n, m), "float32")
+        B = T.match_buffer(b, (n, m), "float32")
+        for i, j in T.grid(n, m):
+            with T.sblock("b"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v, w] = A[v, w] * T.float32(0.5)
+"""
+
+
+def test_the_lines_of_a_kernel_with_declared_lengths_have_one_partner_each() -> None:
+    """A difference declares lengths below the signature, where the program has declared them once for all."""
+    first = Session(parse(KERNEL), "")
+    first.run_all()
+    changed = KERNEL.replace("* T.float32(0.5)", "+ T.float32(1.5)").replace('T.sblock("b")', 'T.sblock("c")')
+    session = first.with_text(
+        0, changed.replace("def k(a: T.handle,", "def k(c: T.handle,").replace("(a,", "(c,")
+    )
+    session.run_all()
+    found = json.loads(json.dumps(document(session)))
+    rows = [numbers_of(body["rows"]) for body in found["bodies"]]
+    pairs = list(pairs_of(found["changes"][0]))
+    assert [new for _, _, new in pairs if new >= 0] == list(range(len(rows[1])))
+    old = [old for _, old, _ in pairs if old >= 0]
+    assert sorted(old) == list(range(len(rows[0])))
+    kinds = found["kinds"]["change"]
+    words = {plain(found["rows"][rows[1][new]][3]).strip(): kinds[kind] for kind, _, new in pairs if new >= 0}
+    assert [word for text, word in words.items() if "] = A[" in text or 'sblock("c"' in text] == [
+        "changed",
+        "changed",
+    ]
+    assert {word for text, word in words.items() if "remap" in text or "T.grid" in text} == {"same"}

@@ -17,6 +17,7 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
+from relax_explorer.ui.tui.reading import session_of
 from relax_explorer.viz.report import SCRIPTS, report
 from tests.cli.test_commands import rxe_cli
 from tests.support.injection import LATER, PLACES, SHORT, program, unsafe
@@ -199,6 +200,21 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     assert "b = 2, s = 3" in document_in(goal.read_text())["run"]["about"]
     assert document_in(rxe_cli("report", str(TRANSFORMER), "--no-run").stdout)["run"] is None
     assert rxe_cli("report", str(TRANSFORMER), "--shape", "q=2").exit_code == 2
+
+
+def test_a_build_has_the_problems_that_the_explorer_tells(tmp_path: Path) -> None:
+    """The profile of both is `auto`: the stages of a build follow TVM's rules."""
+    found = {
+        profile: [
+            item["message"]
+            for item in document_in(rxe_cli("report", str(BROKEN), "--no-run", *words).stdout)["problems"]
+        ]
+        for profile, words in (("auto", ()), ("spec", ("--profile", "spec")), ("tvm", ("--profile", "tvm")))
+    }
+    explorer = session_of(open_build(BROKEN), "", "auto")
+    explorer.run_all()
+    assert found["auto"] == [problem.message for _, problem, _ in explorer.distinct_problems] == found["tvm"]
+    assert len(found["spec"]) > len(found["auto"])
 
 
 def test_the_cost_stands_before_and_after_the_passes_with_the_chart_of_memory() -> None:

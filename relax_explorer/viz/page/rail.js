@@ -51,8 +51,13 @@ class Rail {
     this.slider.setAttribute("aria-valuetext", `${name}, ${here.changed ? here.counts || "changed" : "nothing changed"}`);
     const isSame = old.stage === state.stage && old.shows_unchanged === state.shows_unchanged;
     if (isSame && this.list.childElementCount) return;
-    const rows = this._rows();
-    this.list.replaceChildren(...rows);
+    const [before, after] = [old.stage, state.stage].map((stage) => document.getElementById(`stage-${stage}`));
+    if (before && after && stages.data(old.stage).changed && old.shows_unchanged === state.shows_unchanged) {
+      before.setAttribute("aria-selected", "false"); // the rows are the same ones
+      after.setAttribute("aria-selected", "true");
+    } else {
+      this.list.replaceChildren(...this._rows());
+    }
     this.list.setAttribute("aria-activedescendant", `stage-${state.stage}`);
     const chosen = this.list.querySelector('[aria-selected="true"]');
     if (chosen instanceof HTMLElement && this.list.clientHeight) {
