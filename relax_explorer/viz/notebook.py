@@ -46,6 +46,7 @@ MOST_ROWS = 200
 MOST_NODES = 200
 MOST_VALUES = 50
 MOST_PROBLEMS = 5
+MOST_BINDINGS = 12_000  # of all stages of a session whose page is shown: it takes about a second
 MOST_PAGE = 1_500_000  # characters of the page of a session: a notebook keeps them
 _SCOPE = ".rxe"
 _WIDTH = 110  # cells of a row of values
@@ -113,20 +114,27 @@ def _program(stage: Snapshot, whole: str) -> Iterator[str]:
 def _session(session: Session) -> Iterator[str]:
     changed = sum(stage.changed for stage in session.stages[1:])
     yield _title(session.filename or "session", f"{len(session.stages)} stages, {changed} changed the module")
-    page = report(session)
-    has_page = len(page) <= MOST_PAGE
+    page = report(session) if _is_small(session) else ""
+    has_page = 0 < len(page) <= MOST_PAGE
     if has_page:
         yield f'<iframe title="{safe(session.filename or "session")}" sandbox="allow-scripts allow-downloads" srcdoc="{escape(page)}"></iframe>'
         yield "<details><summary>The stages as a table</summary>"
     else:
-        yield _muted(f"The page would have {len(page):,} characters; relax-explorer report writes it.")
+        yield _muted("The page of this session is too large for a notebook; relax-explorer report writes it.")
     yield from _stages(session)
     yield "</details>" * has_page
 
 
+def _is_small(session: Session) -> bool:
+    """True if the page of a session is made while a reader waits."""
+    modules = {id(stage.module): stage.module for stage in session.stages}.values()
+    functions = [fn for module in modules for fn in module.relax_functions.values()]
+    return sum(len(block.bindings) for fn in functions for block in fn.body.blocks) <= MOST_BINDINGS
+
+
 def _stages(session: Session) -> Iterator[str]:
     yield '<div class="rxe-scroll">'
-    yield from pipeline_table(session, has_links=False)
+    yield from pipeline_table(session)
     yield "</div>"
     found = session.problems
     for stage, problem in found[:MOST_PROBLEMS]:

@@ -120,7 +120,7 @@ def report(
 ) -> str:
     """The page of a session whose passes have run. `log` is a run of its first stage, `compiled` one of the compiled program."""
     found = document(session, log, title, compiled)
-    static = "".join(pipeline_table(session, has_links=False))
+    static = "".join(pipeline_table(session))
     return page_html(str(found["program"]), found, static)
 
 
@@ -199,7 +199,7 @@ def asset(name: str) -> str:
     return text if name.endswith(".html") else text.replace("</", "<\\/")
 
 
-def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
+def pipeline_table(session: Session) -> Iterator[str]:
     """The stages as a table: number, pass, changes, time, phase."""
     yield '<table class="plain">'
     yield '<tr><th class="number">#</th><th>pass</th><th>changes</th><th class="number wide">ms</th><th>phase</th></tr>'
@@ -208,12 +208,10 @@ def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
         counts = change_counts(session.diff(stage.number - 1, stage.number)) if is_changed else ""
         wrong = len([item for item in stage.problems if item.is_error])
         counts += f"{' · ' if counts else ''}{wrong} errors" if wrong else ""
-        name = safe(stage.made_by)
-        link = f'<a href="#stage-{stage.number}">{name}</a>' if has_links and is_changed else name
         time = f"{stage.seconds * 1000:.1f}" if stage.seconds else ""
         yield table_row(
             ("number", str(stage.label)),
-            ("", link),
+            ("", safe(stage.made_by)),
             ("", escape(counts)),
             ("number wide", time),
             ("", escape(stage.phase)),

@@ -284,8 +284,9 @@ async def test_a_session_is_its_page_in_a_frame_that_reaches_nothing_else(tmp_pa
         assert await page.value("document.querySelector('details table').getBoundingClientRect().height") > 50
 
 
-def test_a_session_with_a_large_page_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notebook, "MOST_PAGE", 1_000)
+@pytest.mark.parametrize("limit", ["MOST_PAGE", "MOST_BINDINGS"])
+def test_a_session_with_a_large_page_is_a_table(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, limit, 20)
     shown = rxe.html(Session.open(TRANSFORMER))
     assert "<iframe" not in shown
     assert "relax-explorer report writes it" in shown

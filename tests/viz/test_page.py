@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui.keys import KEYS
@@ -174,6 +176,77 @@ async def test_a_stage_beside_a_far_one_has_every_row_of_both_once(
             counts = [await page.value(f"page.explorer.stages.body({n}).rows.length") for n in (since, stage)]
             assert sorted(pair["old"] for pair in pairs if pair["old"] >= 0) == list(range(counts[0]))
             assert [pair["row"] for pair in pairs if pair["row"] >= 0] == list(range(counts[1]))
+
+
+REMOVED = """@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        y = R.exp(x)
+        return y
+
+    @R.function(private=True)
+    def nobody(x: R.Tensor((2,), "float32")):
+        z = R.abs(x)
+        return z
+"""
+
+
+async def test_any_stage_can_be_compared_with(written: dict[str, Path], tmp_path: Path) -> None:
+    async with opened(written["broken"], tmp_path, link="#stage=25&view=beside") as page:
+        before = await page.value("document.querySelectorAll('.row .before .code').length")
+        choose = "(() => { const e = document.getElementById('since'); e.value = '0'; e.dispatchEvent(new Event('change')) })()"
+        await page.value(choose)
+        assert await page.value("page.explorer.since") == 0
+        assert (
+            await page.value("document.getElementById('sentence').textContent")
+            == "Changes since stage 0 input. "
+        )
+        assert await page.value(
+            "[...document.querySelectorAll('.before .code')].some(e => e.textContent.includes('nn.rms_norm'))"
+        )
+        assert before
+        await page.until("location.hash.includes('since=0')")
+        await page.press("b")
+        assert await page.value("document.getElementById('since').value") == "-1"
+        assert await page.value("page.explorer.since") == 4
+
+
+async def test_what_went_at_the_end_is_shown_at_the_end(tmp_path: Path) -> None:
+    session = Session(parse(REMOVED), "DeadCodeElimination,LegalizeOps")
+    session.run_all()
+    path = tmp_path / "page.html"
+    path.write_text(report(session))
+    async with opened(path, tmp_path / "profile") as page:
+        stage, count = len(session.stages) - 1, await page.value("page.explorer.stages.body(0).rows.length")
+        pairs = await page.value(f"page.explorer.stages.pairs(0, {stage})")
+        assert sorted(pair["old"] for pair in pairs if pair["old"] >= 0) == list(range(count))
+        names = f"page.explorer.stages.pairs(0, {stage}).filter(p => p.row < 0).map(p => page.explorer.stages.body(0).functionOf(p.old))"
+        assert set(await page.value(names)) == {"nobody"}
+
+
+async def test_errors_stand_at_their_lines_also_where_no_program_was_read(tmp_path: Path) -> None:
+    good = decoder(1)
+    build = tmp_path / "build"
+    build.mkdir()
+    (build / "00_input.py").write_text(good)
+    (build / "01_Bad.py").write_text(good.replace("R.matmul(", "R.matmul(((", 1))
+    session = RecordedSession(open_build(build))
+    session.run_all()
+    path = tmp_path / "page.html"
+    path.write_text(report(session))
+    async with opened(path, tmp_path / "profile", 390, "#stage=1") as page:
+        lines = "[...document.querySelectorAll('.row:has(.mark.error) .code')].map(e => e.textContent)"
+        assert any("R.matmul(((" in text for text in await page.value(lines))
+        assert (
+            await page.value("document.getElementById('sentence').textContent")
+            == "This stage could not be read as a program."
+        )
+        await page.press("4")
+        await page.click("article .link")
+        assert (await state(page))["row"] >= 0
+        await page.press("5")  # a telephone has no room for two programs
+        assert await page.value("page.program.mode") == "only"
 
 
 async def test_the_history_of_a_value_follows_it_into_a_merge_and_back(
@@ -403,7 +476,7 @@ async def test_every_text_can_be_read(dark: bool, written: dict[str, Path], tmp_
         const [a, b] = [lum(getComputedStyle(e).color), lum(ground(e))];
         const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); if (ratio < 4.5) bad.push([text.slice(0, 30), ratio, e.className]) }
       return bad })()"""
-    async with opened(written["broken"], tmp_path, link="#stage=4", dark=dark) as page:
+    async with opened(written["broken"], tmp_path, link="#stage=4&find=matmul", dark=dark) as page:
         for key in ("1", "2", "4", "5", "6", "alt+c", "?"):
             await page.press(key)
             assert await page.value(least) == [], key

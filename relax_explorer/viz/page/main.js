@@ -38,6 +38,7 @@ class Page {
     byId("theme").addEventListener("click", () => this.nextTheme());
     byId("help-button").addEventListener("click", () => this.help());
     byId("mode").addEventListener("click", () => this.nextMode());
+    this._since();
     byId("title").textContent = doc.program.replace(/[/\\]+$/, "").split(/[/\\]/).pop() ?? "";
     byId("title").title = doc.program;
     byId("tool").textContent = doc.tool;
@@ -68,6 +69,25 @@ class Page {
       tab.setAttribute("role", "tab");
       tab.setAttribute("aria-controls", tab.id === "tab-stages" ? "rail" : tab.id === "tab-program" || tab.id === "tab-beside" ? "main" : "side");
     }
+  }
+
+  /** The choice of the stage that is compared with. */
+  _since() {
+    const { explorer } = this;
+    const chooser = /** @type {HTMLSelectElement} */ (byId("since"));
+    const options = explorer.doc.stages.map((stage, n) => ({ n, text: `since ${stage.label} ${stage.by}`, changed: stage.changed || n === 0 }));
+    for (const { n, text } of [{ n: -1, text: "since the one before" }, ...options.filter((item) => item.changed)]) {
+      const option = /** @type {HTMLOptionElement} */ (made("option", "", text));
+      option.value = String(n);
+      chooser.append(option);
+    }
+    chooser.addEventListener("change", () => {
+      explorer.change({ since: Number(chooser.value) });
+      this.program.host.focus({ preventScroll: true });
+    });
+    explorer.listeners.push(() => {
+      chooser.value = String(explorer.state.since);
+    });
   }
 
   /** Arrows go from tab to tab, as in all lists of tabs. @param {KeyboardEvent} event */
