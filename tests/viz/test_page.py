@@ -210,6 +210,8 @@ async def test_any_stage_can_be_compared_with(written: dict[str, Path], tmp_path
         await page.press("b")
         assert await page.value("document.getElementById('since').value") == "-1"
         assert await page.value("page.explorer.since") == 4
+        await page.value("location.hash = '#stage=25&since=1'")
+        await page.until("page.explorer.since === 1", 15)
 
 
 async def test_what_went_at_the_end_is_shown_at_the_end(tmp_path: Path) -> None:
