@@ -129,8 +129,13 @@ SERVE = Command(
         THEME,
         REDUCE_MOTION,
         Argument("--port", "the port; 0 takes a free one", "int", 8765, metavar="N"),
+        flag("--web", "serve the page of `report`, made anew when the file changed, instead of the terminal"),
     ),
-    ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
+    (
+        "relax-explorer serve model.py",
+        "relax-explorer serve dumps --port 0",
+        "relax-explorer serve dumps --web",
+    ),
 )
 
 # -- program commands ------------------------------------------------------------------------------------------------
@@ -352,11 +357,12 @@ GRAPH = Command(
 
 REPORT = Command(
     "report",
-    "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
+    "Write a session as one HTML file to step through: stages, changes, graphs, values, lengths, problems, cost.",
     Handler("graphing", "report"),
     (
         source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
         *PIPELINE,
+        PROFILE_OR_AUTO,
         FUNCTION,
         RUN_INPUT,
         SHAPE,

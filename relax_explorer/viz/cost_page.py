@@ -1,17 +1,19 @@
-"""What a program costs, as a part of a page: before the first pass and after the last one."""
+"""What a program costs, for a page: before the first pass and after the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from html import escape
+from collections.abc import Mapping
 
 from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.viz.cost_text import (
     USUAL,
     StageCost,
     chart_lines,
     doubt_lines,
+    part_table,
+    parts_of,
     stage_table,
     summary,
     where_lines,
@@ -19,47 +21,49 @@ from relax_explorer.viz.cost_text import (
 from relax_explorer.viz.visible import visible
 
 CHART_WIDTH = 100
+MOST_PARTS = 3_000  # bindings
 
 
-def cost_section(session: Session) -> Iterator[str]:
-    """The section of a report: a table for the usual lengths, who has most of it, and the memory over the bindings."""
-    yield '<section id="cost"><h2>Cost</h2>'
+def cost_data(session: Session) -> dict[str, object] | None:
+    """A table for the usual lengths, who has most of it, the memory over the bindings, and each binding. None without a Relax function."""
     stages = _stages(session)
-    if stages:
-        yield from _content(stages)
-    else:
-        yield '<p class="muted">The program has no Relax function, and only these are counted.</p>'
-    yield "</section>"
+    if not stages:
+        return None
+    first, last = stages[0][1], stages[-1][1]
+    names = tuple(dict.fromkeys(name for _, stage in stages for name in stage.cost.variables))
+    columns: list[Mapping[str, int]] = [dict.fromkeys(names, length) for length in USUAL] if names else [{}]
+    shown = columns[len(columns) // 2]
+    return {
+        "function": visible(first.cost.function, 200),
+        "summary": visible(summary(first, last), 1_000),
+        "table": [
+            [visible(text, 1_000) for text in row]
+            for row in stage_table([stage for _, stage in stages], columns)
+        ],
+        "lines": [visible(line, 1_000) for line in (*where_lines(last, shown), *doubt_lines(last.cost))],
+        "chart": list(chart_lines(last, shown, CHART_WIDTH)),
+        "lengths": ", ".join(f"{name} = {length:,}" for name, length in shown.items()),
+        "parts": [{"stage": at.number, "rows": _parts(stage, shown)} for at, stage in stages],
+    }
 
 
-def _stages(session: Session) -> list[StageCost]:
+def _stages(session: Session) -> list[tuple[Snapshot, StageCost]]:
     """The entry of the first stage, before and after all passes."""
     first = session.stages[0]
     last = next(stage for stage in reversed(session.stages) if stage.changed or stage is first)
     shown = [first] if last.module is first.module else [first, last]
     return [
-        StageCost(stage.label, stage.made_by, ModuleCosts(stage.module).of(first.entry))
+        (stage, StageCost(stage.label, stage.made_by, ModuleCosts(stage.module).of(first.entry)))
         for stage in shown
         if first.entry in stage.module.relax_functions
     ]
 
 
-def _content(stages: list[StageCost]) -> Iterator[str]:
-    names = tuple(dict.fromkeys(name for stage in stages for name in stage.cost.variables))
-    columns: list[Mapping[str, int]] = [dict.fromkeys(names, length) for length in USUAL] if names else [{}]
-    shown = columns[len(columns) // 2]
-    yield f"<p>{_text(summary(stages[0], stages[-1]))}</p>"
-    yield '<div class="scroll"><table class="plain">'
-    for row in stage_table(stages, columns):
-        cells = [f'<td class="number">{_text(text)}</td>' for text in row[1:-1]]
-        yield f"<tr><td>{_text(row[0])}</td>{''.join(cells)}<td>{_text(row[-1])}</td></tr>"
-    yield "</table></div>"
-    lines = [*where_lines(stages[-1], shown), *doubt_lines(stages[-1].cost)]
-    yield f'<ul class="muted">{"".join(f"<li>{_text(line)}</li>" for line in lines)}</ul>'
-    chart = chart_lines(stages[-1], shown, CHART_WIDTH)
-    if chart:
-        yield f'<div class="scroll"><pre>{escape(chr(10).join(chart))}</pre></div>'
-
-
-def _text(text: str) -> str:
-    return escape(visible(text, 1_000))
+def _parts(stage: StageCost, lengths: Mapping[str, int]) -> list[list[str]]:
+    """A row for each binding: the columns of `part_table`, below their titles."""
+    known = {name: length for name, length in lengths.items() if name in stage.cost.variables}
+    cost = stage.cost.at(known)
+    return [
+        row
+        for _, row in zip(range(MOST_PARTS), part_table(cost, parts_of(cost, "binding", ())), strict=False)
+    ]

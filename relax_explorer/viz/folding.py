@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Node
@@ -172,6 +173,13 @@ class Repeat:
 
 def repeats(fn: e.Function) -> list[Repeat]:
     """The repeated pieces of a function, in text order. They do not overlap, and none crosses a block."""
+    return _REPEATS.of(fn, _repeats)
+
+
+_REPEATS: PerNode[list[Repeat]] = PerNode()
+
+
+def _repeats(fn: e.Function) -> list[Repeat]:
     found: list[Repeat] = []
     for block in fn.body.blocks:
         if len(block.bindings) >= LEAST_SAVED + LEAST_LENGTH:

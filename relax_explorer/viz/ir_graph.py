@@ -66,9 +66,17 @@ def graph(
     packed = weight_parameters(fn)
     builder = _Builder(name, fn, marks, current, selected, module, inside, memory=memory, packed=packed)
     drawing = builder.build(block)
-    if layers == "once":
-        drawing = layers_once(drawing, [builder.as_written(found) for found in repeats(builder.fn)])
-    return folding.eased(drawing, weights_of(fn) | builder.held, weights)
+    return builder.eased(builder.with_layers_once(drawing) if layers == "once" else drawing, weights)
+
+
+def layer_graphs(module: IRModule, function: str) -> tuple[Drawing, Drawing | None]:
+    """The graph of one Relax function with equal layers once, and with each of them if there are any."""
+    module, _ = normalize_with(module)
+    fn = module.relax_functions[function_of(module, function)]
+    builder = _Builder(function, fn, {}, None, None, module, packed=weight_parameters(fn))
+    whole = builder.build(None)
+    once = builder.with_layers_once(whole)
+    return builder.eased(once, "auto"), builder.eased(whole, "auto") if once is not whole else None
 
 
 def function_of(module: IRModule, function: str) -> str:
@@ -98,7 +106,7 @@ class _Builder:
         packed: Collection[e.Var] = (),
     ) -> None:
         self.values = values(module, fn, memory)
-        self.name, self.fn, self.memory = name, self.values.fn, memory
+        self.name, self.fn, self.written, self.memory = name, self.values.fn, fn, memory
         self.module, self.inside, self.around = module, inside, (*around, name)
         self.marks, self.current, self.selected = marks, current, selected
         self.packed = frozenset[e.Expr](packed)
@@ -150,7 +158,16 @@ class _Builder:
         )
         return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters), notes)
 
-    def as_written(self, repeat: Repeat) -> Repeat:
+    def eased(self, drawing: Drawing, weights: str) -> Drawing:
+        """A graph with its weights folded into their readers, or not."""
+        return folding.eased(drawing, weights_of(self.written) | self.held, weights)
+
+    def with_layers_once(self, drawing: Drawing) -> Drawing:
+        """A graph with the first of equal layers in place of all; the same object if there are none."""
+        found = repeats(self.fn)
+        return layers_once(drawing, [self._as_written(repeat) for repeat in found]) if found else drawing
+
+    def _as_written(self, repeat: Repeat) -> Repeat:
         """A repeat of bindings of the program, instead of those that are drawn."""
         return replace(
             repeat, bindings=tuple([self.values.sources(binding)[0] for binding in repeat.bindings])

@@ -72,6 +72,11 @@ class IrTable(LazyRows[Row]):
         """The width of the column with the names of a function's variables."""
         return self._writers[function].width if function in self._writers else 0
 
+    def has_plain_names(self, function: str) -> bool:
+        """True if every variable of a Relax function is shown with its own name."""
+        writer = self._writers.get(function)
+        return writer is not None and all(name == var.name for var, name in writer.names.items())
+
     @cached_property
     def row_of(self) -> dict[int, int]:
         """The row of each node, by its identity: the first that shows it."""
@@ -79,6 +84,15 @@ class IrTable(LazyRows[Row]):
         for number, place in enumerate(self.places):
             if place.node is not None and place.kind != "else":
                 found.setdefault(id(place.node), number)
+        return found
+
+    @cached_property
+    def starts(self) -> dict[str, int]:
+        """The first row of each function."""
+        found: dict[str, int] = {}
+        for number, place in enumerate(self.places):
+            if place.function:
+                found.setdefault(place.function, number)
         return found
 
     @cached_property

@@ -138,11 +138,17 @@ def group_paths(graph: Graph) -> list[tuple[int, ...]]:
     return [tuple(number[name] for name in graph.cluster_path(node.cluster)) for node in graph.nodes]
 
 
-def lay_out(graph: Graph) -> Layout:
-    """Lay a graph out with the layered engine of this project, within this process."""
-    sizes = [node_size(node) for node in graph.nodes]
+def lay_out(
+    graph: Graph, sizes: Sequence[Size] | None = None, labels: Sequence[Size | None] | None = None
+) -> Layout:
+    """Lay a graph out with the layered engine of this project, within this process.
+
+    `sizes` and `labels` are those of the boxes and of the texts on edges, if they are to be larger than the graph needs.
+    """
+    sizes = [node_size(node) for node in graph.nodes] if sizes is None else sizes
+    labels = [label_size(edge) for edge in graph.edges] if labels is None else labels
     paths = group_paths(graph)
-    placed = place(sizes, graph.pairs, [label_size(edge) for edge in graph.edges], paths, Spacing())
+    placed = place(sizes, graph.pairs, labels, paths, Spacing())
     boxes = [Box(x, y, w, h) for (x, y), (w, h) in zip(placed.centres, sizes, strict=True)]
     clusters, notices = _clusters(graph, boxes, paths)
     if placed.straight:

@@ -1,7 +1,8 @@
 """Values as HTML for notebooks: modules, functions, stages, sessions, differences, graphs and runs.
 
 A fragment holds its own style, follows the light or dark theme of the notebook, and needs no script and no network. Every text
-is escaped. What is too long is cut, and a sentence tells how much is hidden.
+is escaped. What is too long is cut, and a sentence tells how much is hidden. A session is the page of `rxe report` in a frame, which
+can neither see nor change the notebook, and a table for readers that show no frames.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from relax_explorer.viz.report import (
     asset,
     picture_html,
     pipeline_table,
+    report,
     row_html,
     safe,
     step_text,
@@ -44,6 +46,8 @@ MOST_ROWS = 200
 MOST_NODES = 200
 MOST_VALUES = 50
 MOST_PROBLEMS = 5
+MOST_BINDINGS = 12_000  # of all stages of a session whose page is shown: it takes about a second
+MOST_PAGE = 1_500_000  # characters of the page of a session: a notebook keeps them
 _SCOPE = ".rxe"
 _WIDTH = 110  # cells of a row of values
 
@@ -110,8 +114,27 @@ def _program(stage: Snapshot, whole: str) -> Iterator[str]:
 def _session(session: Session) -> Iterator[str]:
     changed = sum(stage.changed for stage in session.stages[1:])
     yield _title(session.filename or "session", f"{len(session.stages)} stages, {changed} changed the module")
+    page = report(session) if _is_small(session) else ""
+    has_page = 0 < len(page) <= MOST_PAGE
+    if has_page:
+        yield f'<iframe title="{safe(session.filename or "session")}" sandbox="allow-scripts allow-downloads" srcdoc="{escape(page)}"></iframe>'
+        yield "<details><summary>The stages as a table</summary>"
+    else:
+        yield _muted("The page of this session is too large for a notebook; relax-explorer report writes it.")
+    yield from _stages(session)
+    yield "</details>" * has_page
+
+
+def _is_small(session: Session) -> bool:
+    """True if the page of a session is made while a reader waits."""
+    modules = {id(stage.module): stage.module for stage in session.stages}.values()
+    functions = [fn for module in modules for fn in module.relax_functions.values()]
+    return sum(len(block.bindings) for fn in functions for block in fn.body.blocks) <= MOST_BINDINGS
+
+
+def _stages(session: Session) -> Iterator[str]:
     yield '<div class="rxe-scroll">'
-    yield from pipeline_table(session, has_links=False)
+    yield from pipeline_table(session)
     yield "</div>"
     found = session.problems
     for stage, problem in found[:MOST_PROBLEMS]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Diagnostic, Label, Severity
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.source import Span
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:  # most runs need no colours, and Pygments takes 30 ms to load
+    from relax_explorer.core.session.snapshot import Snapshot
     from relax_explorer.viz.pygmented import TerminalColors
 
 _STYLES = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.NOTE: "\x1b[1;34m"}
@@ -106,3 +110,35 @@ def _window(text: str, start: int) -> tuple[str, int]:
 def _node_text(node: object) -> str:
     var = getattr(node, "var", None)
     return f"binding {var.name}" if var is not None else getattr(node, "name", type(node).__name__)
+
+
+# -- stages of a problem ---------------------------------------------------------------------------------------------
+
+
+MOST_STAGES = 8  # that are named
+
+
+def stages_text(stage: Snapshot, later: Sequence[Snapshot]) -> str:
+    """The stage that has a problem first, and the later ones that have it too."""
+    where = f"stage {stage.label} {stage.made_by}"
+    if not later:
+        return where
+    shown = ", ".join(str(item.label) for item in later[:MOST_STAGES])
+    return f"{where}, and in {len(later)} later stage{'s' * (len(later) > 1)}: {shown}{', …' if len(later) > MOST_STAGES else ''}"
+
+
+def place_in(stage: Snapshot, span: Span | None) -> tuple[int, str, e.Binding | None]:
+    """The stage of a problem, and the function and binding at its line, if the text of the stage has the line."""
+    if span is None:
+        return stage.number, stage.entry, None
+    for name, fn in stage.module.relax_functions.items():
+        for binding in bindings(fn):
+            own = binding.span
+            if own is not None and own.source is span.source and own.line <= span.line <= own.end_line:
+                return stage.number, name, binding
+    lines = stage.printed.lines
+    if span.line <= len(lines):
+        line = lines[span.line - 1]
+        node = line.node if isinstance(line.node, (e.VarBinding, e.MatchCast)) else None
+        return stage.number, line.function or stage.entry, node
+    return stage.number, stage.entry, None

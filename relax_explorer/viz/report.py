@@ -1,4 +1,4 @@
-"""A session as one HTML file: pipeline, changes side by side, graphs, problems, and a recorded run with a scrubber.
+"""A session as one HTML file that shows it as the explorer does, and panes of a screen as a page without a script.
 
 The file needs no server and no network, and every text of the program is escaped. Its policy allows no script but its own.
 """
@@ -8,35 +8,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
+from itertools import chain
 
-from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.compiled_beside import BesideOurs
 from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
-from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.syntax.node_text import binding_text
-from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.version import __version__
-from relax_explorer.viz.cost_page import cost_section
-from relax_explorer.viz.ir_graph import graph
-from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece
-from relax_explorer.viz.marked_graph import amount_text
-from relax_explorer.viz.pair_table import distance_text
-from relax_explorer.viz.problem import render
+from relax_explorer.viz.page_document import document
+from relax_explorer.viz.palette import DARK as DARK_PICTURE
+from relax_explorer.viz.palette import LIGHT as LIGHT_PICTURE
+from relax_explorer.viz.palette import Theme
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.stage_line import change_counts
-from relax_explorer.viz.stage_sentence import stage_sentence
-from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.svg import rules_of
 from relax_explorer.viz.tables import MAX_WIDTH, Row, apart
 from relax_explorer.viz.tokens import DARK, ELEMENTS, LIGHT, notebook_theme, role_rules, variables
 from relax_explorer.viz.value_table import sparkline, summary
-from relax_explorer.viz.visible import visible, visible_lines
+from relax_explorer.viz.visible import visible
 
 # -- report rows -----------------------------------------------------------------------------------------------------
 # Rows of the HTML report. Every text is made visible and escaped here.
@@ -70,27 +63,6 @@ def row_html(row: Row, *cells: str, attributes: str = "") -> str:
     return f"<tr{attributes or classes}>{inner}</tr>"
 
 
-def beside_row(diff: TableDiff, number: int) -> str:
-    """The old row beside the new one."""
-    if skipped := diff.skipped(number):
-        return f'<tr><td></td><td class="muted" colspan="2">… {skipped} unchanged</td></tr>'
-    glyph = escape(diff.mark(number))
-    if note := diff.note(number):
-        glyph = f'<abbr title="{safe(note, 400)}">{glyph}</abbr>'
-    before, after = ("" if row is None else _line(row) for row in diff.sides(number))
-    cells = ("", glyph), ("before", before), ("after", after)
-    return table_row(*cells, classes=diff.kind(number))
-
-
-def _line(row: Row) -> str:
-    return _line_html(row.pieces, row.right)
-
-
-@lru_cache(maxsize=1 << 14)  # an unchanged line stands on both sides, and beside the next stages
-def _line_html(pieces: tuple[Piece, ...], right: str) -> str:
-    return pieces_html(pieces) + (f"  {_span('dimension', right)}" if right else "")
-
-
 def pieces_html(pieces: Sequence[Piece]) -> str:
     """Pieces as spans, or as the elements of frequent roles. A role is a class of the style sheet; neighbours of one role are one span."""
     runs: list[tuple[str, str]] = []
@@ -120,7 +92,8 @@ def picture_html(svg: bytes, name: str, attributes: str = "") -> str:
 
 def json_html(data: object) -> str:
     """JSON inside a script element: nothing in it can end the element."""
-    return json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def step_text(step: LoggedStep) -> str:
@@ -134,60 +107,72 @@ def step_text(step: LoggedStep) -> str:
     return f"{name} = {text}"
 
 
-def step_data(step: LoggedStep, table: IrTable) -> dict[str, object]:
-    """A step for the scrubber: its number, its row (-1 in another function), and its value in one line."""
-    row = table.row_of.get(id(step.binding)) if step.binding is not None else len(table) - 1
-    inner = f"{step.function} ▸ " if row is None else ""
-    return {
-        "step": step.position,
-        "row": -1 if row is None else row,
-        "text": visible(inner + step_text(step), 300),
-    }
-
-
 # -- report ----------------------------------------------------------------------------------------------------------
+# The page: one file, made of the document of a session and of the scripts that show it.
 
 
-MOST_ROWS = 3_000  # of one stage
-MOST_NODES = 200
-CONTEXT = 3
+SCRIPTS = ("document", "elements", "lines", "state", "rail", "program", "views", "graph", "keys", "main")
+"""The scripts of the page in the order in which they run; each knows those before it."""
 
 
 def report(
     session: Session, log: RunLog | None = None, title: str = "", compiled: BesideOurs | None = None
 ) -> str:
     """The page of a session whose passes have run. `log` is a run of its first stage, `compiled` one of the compiled program."""
-    style, script = f"{_theme()}\n{asset('report.css')}", asset("report.js")
+    found = document(session, log, title, compiled)
+    static = "".join(pipeline_table(session))
+    return page_html(str(found["program"]), found, static)
+
+
+def page_html(title: str, found: Mapping[str, object] | None, static: str = "", source: str = "") -> str:
+    """The page that shows a document, or the one that it gets from the address `source`.
+
+    `static` is what stands in it where no script runs.
+    """
+    script = "\n".join(asset(f"page/{name}.js") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"; script-src 'sha256-{digest}'"
-    name = escape(visible(title or session.filename or "program", 200))
-    body = "\n".join(
-        [
-            *_pipeline(session),
-            *_run(session, log),
-            *_compiled(compiled),
-            *_stages(session),
-            *_graphs(session),
-            *cost_section(session),
-            *_problems(session),
-        ]
-    )
-    content = f"""<header><h1>{name}</h1><p class="muted">Relax Explorer {escape(__version__)} · {_stage_count(session)}</p></header>
-<nav>{_links(log, compiled)}</nav>
-<main>
-{body}
-</main>
-<script>{script}</script>"""
-    return _document(name, policy, style, content)
+    parts = {
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'sha256-{digest}'"
+        + ("; connect-src 'self'" if source else ""),
+        "source": f' data-from="{escape(source)}"' if source else "",
+        "title": safe(title),
+        "style": f"{_theme()}\n{asset('page/page.css')}",
+        "graph-light": _graph_rules("", LIGHT_PICTURE),
+        "graph-dark": _graph_rules('[data-theme="dark"] ', DARK_PICTURE),
+        "static": static,
+        "document": "" if found is None else json_html(found),
+        "script": script,
+    }
+    return _SLOT.sub(lambda hit: parts[hit[1]], asset("page/page.html"))
 
 
-def _document(title: str, policy: str, style: str, content: str, classes: str = "") -> str:
-    """A page, from parts that are HTML. `policy` allows more than styles and pictures."""
+_SLOT = re.compile(r"\{\{([a-z-]+)\}\}")
+
+
+def _graph_rules(scope: str, theme: Theme) -> str:
+    """The rules of graphs in a theme."""
+    changed = theme.change("selected").stroke
+    more = [
+        f".node.selected .shape {{ stroke: {changed}; stroke-width: 2.8; }}",
+        f".wire.near {{ stroke: {changed}; stroke-width: 2; }}",
+    ]
+    return "\n".join(f"{scope}.drawing {rule}" for rule in _single(chain(rules_of(theme), more)))
+
+
+def _single(rules: Iterable[str]) -> Iterator[str]:
+    """Rules with one selector each, so that a scope stands before all of them."""
+    for rule in rules:
+        selectors, _, body = rule.partition(" {")
+        yield from (f"{selector.strip()} {{{body}" for selector in selectors.split(","))
+
+
+def _document(title: str, style: str, content: str, classes: str = "") -> str:
+    """A page without a script, from parts that are HTML."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:{policy}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>{style}</style>
@@ -199,38 +184,22 @@ def _document(title: str, policy: str, style: str, content: str, classes: str = 
 """
 
 
-def _links(log: RunLog | None, compiled: BesideOurs | None) -> str:
-    runs = ["Run"] * (log is not None) + ["Compiled"] * (compiled is not None)
-    names = ["Pipeline", *runs, "Stages", "Graphs", "Cost", "Problems"]
-    return " · ".join(f'<a href="#{name.lower()}">{name}</a>' for name in names)
-
-
 def _theme() -> str:
-    """The colours of the page, as light or dark as the reader's system."""
-    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {variables(DARK)} }} }}"
-    return f":root {{ {variables(LIGHT)} }}\n{dark}\n{role_rules('')}"
+    """The colours of the page: as the reader's system, until the page says which."""
+    dark, light = variables(DARK), variables(LIGHT)
+    return (
+        f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f':root[data-theme="light"] {{ {light} }}\n:root[data-theme="dark"] {{ {dark} }}\n{role_rules("")}'
+    )
 
 
 def asset(name: str) -> str:
-    """A style sheet or script that lies beside this file."""
-    return (files("relax_explorer.viz") / name).read_text(encoding="utf-8").replace("</", "<\\/")
+    """A file that lies beside this one, for use inside of an element of its own."""
+    text = (files("relax_explorer.viz") / name).read_text(encoding="utf-8")
+    return text if name.endswith(".html") else text.replace("</", "<\\/")
 
 
-def _stage_count(session: Session) -> str:
-    changed = sum(stage.changed for stage in session.stages[1:])
-    return f"{len(session.stages)} stages, {changed} changed the module"
-
-
-# -- parts ----------------------------------------------------------------------------------------------------------
-
-
-def _pipeline(session: Session) -> Iterator[str]:
-    yield '<section id="pipeline"><h2>Pipeline</h2><div class="scroll">'
-    yield from pipeline_table(session)
-    yield "</div></section>"
-
-
-def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
+def pipeline_table(session: Session) -> Iterator[str]:
     """The stages as a table: number, pass, changes, time, phase."""
     yield '<table class="plain">'
     yield '<tr><th class="number">#</th><th>pass</th><th>changes</th><th class="number wide">ms</th><th>phase</th></tr>'
@@ -239,140 +208,15 @@ def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
         counts = change_counts(session.diff(stage.number - 1, stage.number)) if is_changed else ""
         wrong = len([item for item in stage.problems if item.is_error])
         counts += f"{' · ' if counts else ''}{wrong} errors" if wrong else ""
-        name = safe(stage.made_by)
-        link = f'<a href="#stage-{stage.number}">{name}</a>' if has_links and is_changed else name
         time = f"{stage.seconds * 1000:.1f}" if stage.seconds else ""
         yield table_row(
             ("number", str(stage.label)),
-            ("", link),
+            ("", safe(stage.made_by)),
             ("", escape(counts)),
             ("number wide", time),
             ("", escape(stage.phase)),
         )
     yield "</table>"
-
-
-def _stages(session: Session) -> Iterator[str]:
-    yield '<section id="stages"><h2>Stages</h2>'
-    table = None
-    for stage in session.stages[1:]:
-        if stage.changed:
-            diff = session.diff(stage.number - 1, stage.number)
-            opened = {fn.name for fn in diff.functions if fn.status == "changed"}
-            before = _table(session.stages[stage.number - 1], opened, table)
-            table = _table(stage, opened)
-            told = stage_sentence(session, stage, width=MAX_WIDTH)
-            yield from _changes(stage, TableDiff(before, table, diff, CONTEXT), diff, told)
-    if not any(stage.changed for stage in session.stages[1:]):
-        yield '<p class="muted">No stage changed the module.</p>'
-    yield "</section>"
-
-
-def _table(stage: Snapshot, opened: set[str], made: IrTable | None = None) -> IrTable:
-    """The table of a stage with the lines of some kernels. Mostly it was made already, with all rows, beside the stage before."""
-    functions = stage.module.functions
-    kernels = {name for name in opened if isinstance(functions.get(name), PrimFunc)}
-    if made is None or made.opened != kernels:
-        return IrTable(stage, opened=kernels)
-    is_shown = made.stage.module is stage.module and made.stage.text == stage.text
-    return made if is_shown else IrTable(stage, opened=kernels)
-
-
-def _changes(stage: Snapshot, table: TableDiff, diff: ModuleDiff, told: str) -> Iterator[str]:
-    """What a stage did as a sentence, and the changed rows of a stage beside those of the stage before."""
-    counts = escape(change_counts(diff))
-    is_open = " open" if stage.number == 1 else ""
-    name = safe(stage.made_by)
-    yield f'<details id="stage-{stage.number}"{is_open}><summary><b>{stage.label} {name}</b> <span class="muted">{counts}</span></summary>'
-    if told:
-        yield f"<p>{safe(told, MAX_WIDTH)}</p>"
-    yield '<div class="scroll"><table class="code pair">'
-    yield from (beside_row(table, number) for number in range(min(len(table), MOST_ROWS)))
-    yield "</table></div>"
-    if len(table) > MOST_ROWS:
-        yield f'<p class="muted">{len(table) - MOST_ROWS} more lines are not shown.</p>'
-    yield "</details>"
-
-
-def _graphs(session: Session) -> Iterator[str]:
-    yield '<section id="graphs"><h2>Graphs</h2>'
-    shown = [session.stages[0]]
-    if session.stages[-1].module is not session.stages[0].module:
-        shown.append(next(stage for stage in reversed(session.stages) if stage.changed))
-    for stage in shown:
-        yield f"<h3>{stage.label} {safe(stage.made_by)}</h3>"
-        try:
-            drawing = graph(stage.module, stage.entry).scoped(MOST_NODES)
-        except Failure as failure:
-            yield f'<p class="muted">{safe(failure.diagnostics[0].message)}</p>'
-            continue
-        notes = escape("; ".join(drawing.notes))
-        size = f"{visible(drawing.title)} with {len(drawing.nodes)} nodes"
-        picture = picture_html(drawing.draw("svg").data, size, ' class="graph"')
-        yield f'<div class="scroll">{picture}</div><p class="muted">{notes}</p>'
-    yield "</section>"
-
-
-def _problems(session: Session) -> Iterator[str]:
-    yield '<section id="problems"><h2>Problems</h2>'
-    found = session.problems
-    for stage, problem in found:
-        yield f"<h3>stage {stage.label} {safe(stage.made_by)}</h3><pre>{escape(visible_lines(render(problem)))}</pre>"
-    if not found:
-        yield '<p class="muted">None: syntax, well-formedness, StructInfo, purity and the contracts of the passes were checked.</p>'
-    yield "</section>"
-
-
-def _compiled(found: BesideOurs | None) -> Iterator[str]:
-    """What each call of the compiled program took, and how far its value is from ours."""
-    if found is None:
-        return
-    pairs = () if found.verdict is None else found.verdict.pairs
-    apart = {pair.b.name: pair for pair in pairs if pair.b is not None}
-    names = {filler: var.name for var, filler in found.run.fillers.items()}
-    yield f'<section id="compiled"><h2>Compiled program, {safe(found.label)}</h2><div class="scroll"><table class="plain">'
-    yield '<tr><th>call</th><th>value</th><th>distance from ours</th><th class="number">time</th></tr>'
-    for binding, seconds in list(found.run.times.items())[:MOST_ROWS]:
-        name = names.get(binding, binding.var.name)
-        pair = apart.get(name)
-        distance = "" if pair is None or pair.delta is None else distance_text(pair.delta)
-        yield table_row(
-            ("code", safe(binding_text(binding), 120)),
-            ("", safe(name) if pair is not None else ""),
-            ("", escape(distance)),
-            ("number", amount_text(seconds, "machine")),
-        )
-    yield "</table></div></section>"
-
-
-# -- the recorded run -----------------------------------------------------------------------------------------------
-
-
-def _run(session: Session, log: RunLog | None) -> Iterator[str]:
-    if log is None:
-        return
-    stage = session.stages[0]
-    table = IrTable(stage, log.function)
-    steps = [step_data(step, table) for step in log.steps]
-    yield f'<section id="run"><h2>Run of {safe(log.function)}</h2>'
-    given = ", ".join(f"{name} = {length}" for name, length in log.shape)
-    parts = [
-        given,
-        f"inputs made up: {log.note}" if log.note else "",
-        "cut: it had more steps" if log.is_cut else "",
-    ]
-    yield f'<p class="muted">{escape(visible("; ".join(part for part in parts if part), 600))}</p>'
-    for problem in log.problems:
-        yield f"<pre>{escape(visible_lines(render(problem)))}</pre>"
-    if steps:
-        yield '<div class="run"><label for="step" id="step-number">step</label>'
-        yield f'<input id="step" type="range" min="0" max="{len(steps) - 1}" value="0"><div class="code" id="step-value"></div></div>'
-    yield '<div class="scroll"><table class="code" id="program">'
-    for number, row in enumerate(table[:MOST_ROWS]):  # the script finds a row by its number
-        marked = f' data-row="{number}" data-kind="{row.kind}"'
-        yield row_html(row, "glyph", "line", "info", attributes=marked)
-    yield "</table></div>"
-    yield f'<script type="application/json" id="steps">{json_html(steps)}</script></section>'
 
 
 # -- pane page -------------------------------------------------------------------------------------------------------
@@ -405,7 +249,7 @@ def html_page(title: str, body: str) -> str:
     """A page with the style of the notebook views. Its policy allows no script and no network."""
     scope = ".rxe"
     style = f"{notebook_theme(scope)}\n{role_rules(scope)}\n{asset('notebook.css')}\n{_PAGE}"
-    return _document(safe(title), "", style, f"<h1>{safe(title)}</h1>\n{body}", ' class="rxe"')
+    return _document(safe(title), style, f"<h1>{safe(title)}</h1>\n{body}", ' class="rxe"')
 
 
 _PAGE = """body.rxe { border: none; margin: 0; } .rxe h1 { font-size: 20px; margin: 4px 0; }

@@ -52,7 +52,7 @@ def svg_text(graph: Graph, layout: Layout) -> str:
 
 def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     title = visible(graph.title, LABEL_LIMIT)
-    legend = _legend(graph)
+    legend = legend_of(graph)
     head = _HEADER + _NOTE * len(notes) + (_NOTE if legend else 0)
     texts = [text_width(title, 16, bold=True), *(text_width(note, LINE_SIZE) for note in notes)]
     texts.append(sum(_legend_width(text) for _, text in legend))
@@ -88,7 +88,7 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     yield "</svg>"
 
 
-def _legend(graph: Graph) -> list[tuple[str, str]]:
+def legend_of(graph: Graph) -> list[tuple[str, str]]:
     """The looks to explain: those of the graph, else the classes of operations if it has several."""
     if graph.legend:
         return [(look, visible(text, 60)) for look, text in graph.legend]
@@ -129,12 +129,13 @@ def style_sheet() -> str:
         ".node:hover .shape { stroke-width: 2.6; }",
         ".node:focus .shape { stroke-width: 4; }",
     ]
-    dark = "".join(f"  {rule}\n" for rule in _rules(DARK))
-    light = "".join(f"{rule}\n" for rule in [*rules, *_rules(LIGHT)])
+    dark = "".join(f"  {rule}\n" for rule in rules_of(DARK))
+    light = "".join(f"{rule}\n" for rule in [*rules, *rules_of(LIGHT)])
     return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
 
 
-def _rules(theme: Theme) -> Iterator[str]:
+def rules_of(theme: Theme) -> Iterator[str]:
+    """The rules of one theme, one by one."""
     yield f".paper {{ fill: {theme.background}; }}"
     yield f".heading, .title, .line {{ fill: {theme.text}; }}"
     yield f".note, .frame-title {{ fill: {theme.muted}; }}"

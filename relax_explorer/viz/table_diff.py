@@ -182,7 +182,7 @@ class TableDiff(LazyRows[Row]):
 
     def mark(self, number: int) -> str:
         """The mark of a row: that of its change, or that of a value that was merged or split."""
-        group = self._group(number)
+        group = self.group(number)
         if group is not None:
             return GROUP_GLYPHS[group[1].kind]
         kind = self._shown[number].kind
@@ -190,10 +190,11 @@ class TableDiff(LazyRows[Row]):
 
     def note(self, number: int) -> str:
         """What the value of a row was merged or split from; empty for others."""
-        group = self._group(number)
+        group = self.group(number)
         return "" if group is None else group_text(*group)
 
-    def _group(self, number: int) -> tuple[FunctionDiff, Group] | None:
+    def group(self, number: int) -> tuple[FunctionDiff, Group] | None:
+        """The values that became the one of a row, or that it became, with the difference that numbers them."""
         shown = self._shown[number]
         return None if shown.is_old or shown.skipped else self._groups.get(shown.number)
 
@@ -237,6 +238,11 @@ class TableDiff(LazyRows[Row]):
         """The kind of change of a row."""
         return self._shown[number].kind
 
+    def in_old(self, number: int) -> int | None:
+        """The row of the old table that a removed row shows, or that a row is compared with; None if nothing tells one."""
+        shown = self._shown[number]
+        return shown.number if shown.is_old else shown.before
+
     def in_new(self, number: int) -> int | None:
         """The row of the new table that a row shows; None for a removed row and for one that stands for skipped ones."""
         shown = self._shown[number]
@@ -274,7 +280,7 @@ class _Plan:
         self.removed: dict[int, list[int]] = {}  # old rows that stand before a row of the new table
         self.groups: dict[int, tuple[FunctionDiff, Group]] = {}  # by rows whose values were merged or split
         self.tail: list[int] = []
-        self.starts = _starts(old), _starts(new)
+        self.starts = old.starts, new.starts
         self.sizes = _sizes(old), _sizes(new)
 
     def add(self, fn: FunctionDiff) -> None:
@@ -337,15 +343,6 @@ class _Plan:
 def _sizes(table: IrTable) -> dict[str, int]:
     """The number of rows of each function."""
     return Counter(place.function for place in table.places)
-
-
-def _starts(table: IrTable) -> dict[str, int]:
-    """The first row of each function."""
-    starts: dict[str, int] = {}
-    for number, place in enumerate(table.places):
-        if place.function:
-            starts.setdefault(place.function, number)
-    return starts
 
 
 def _changed(rows: list[_Shown], context: int) -> Iterator[_Shown]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 import re
 import signal
@@ -23,8 +21,8 @@ from aiohttp import web
 from relax_explorer.ui.cli import token_server
 from relax_explorer.ui.cli.token_server import Tab
 from tests.cli.test_commands import rxe_cli
+from tests.support.chromium import browsed
 from tests.support.roundtrip import SAMPLES
-from tests.viz.test_report import CHROMIUM, QUIET
 
 COMMAND = (sys.executable, "-m", "relax_explorer")
 BINARY = aiohttp.WSMsgType.BINARY
@@ -287,80 +285,6 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 # -- in a browser ---------------------------------------------------------------------------------------------------
 
 
-class Page:
-    """A page of Chromium, by its DevTools protocol."""
-
-    def __init__(self, channel: aiohttp.ClientWebSocketResponse) -> None:
-        self.channel, self.number, self.console, self.frames = channel, 0, [], []
-        self.received = asyncio.Event()
-
-    async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        self.number += 1
-        await self.channel.send_json({"id": self.number, "method": method, "params": params})
-        while (message := await self.channel.receive_json()).get("id") != self.number:
-            self._note(message)
-        return message.get("result", {})
-
-    def _note(self, message: dict[str, Any]) -> None:
-        if message["method"] in ("Runtime.exceptionThrown", "Log.entryAdded"):
-            self.console.append(json.dumps(message["params"]))
-        elif message["method"] == "Network.webSocketFrameReceived":
-            response = message["params"]["response"]
-            if response["opcode"] == 2:
-                self.frames.append(base64.b64decode(response["payloadData"]).decode(errors="replace"))
-
-    async def arrived(self) -> AsyncIterator[str]:
-        """The frames of the terminal, as they come."""
-        while True:
-            while self.frames:
-                yield self.frames.pop(0)
-            self._note(await self.channel.receive_json())
-
-    async def press(self, key: str) -> None:
-        await self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
-
-    async def value(self, expression: str) -> Any:
-        found = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        return found["result"].get("value")
-
-
-@asynccontextmanager
-async def browsed(address: str, profile: Path) -> AsyncIterator[Page]:
-    """Chromium with an open page."""
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    options = [item for item in QUIET if not item.startswith(("--virtual-time", "--enable-logging"))]
-    command = [
-        CHROMIUM,
-        *options,
-        "--remote-debugging-port=0",
-        "--window-size=1000,600",
-        f"--user-data-dir={profile}",
-        "about:blank",
-    ]
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        async with aiohttp.ClientSession() as client:
-            async with asyncio.timeout(30):
-                told = profile / "DevToolsActivePort"
-                while not (told.exists() and told.read_text().strip()):
-                    await asyncio.sleep(0.05)
-                port = told.read_text().split()[0]
-                async with client.get(f"http://127.0.0.1:{port}/json") as answer:
-                    target = next(item for item in await answer.json() if item["type"] == "page")
-            async with client.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as channel:
-                page = Page(channel)
-                for domain in ("Network", "Runtime", "Log", "Page"):
-                    await page.call(f"{domain}.enable")
-                await page.call("Page.navigate", url=address)
-                yield page
-    finally:
-        process.kill()
-        await process.wait()
-
-
 async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) -> None:
     async with served(PROGRAM) as (_, address), browsed(address, tmp_path / "profile") as page:
         shown = await text_until(page.arrived(), "nn.layer_norm")
@@ -372,3 +296,55 @@ async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) ->
         await page.press("4")
         await text_until(page.arrived(), "Problems of all stages")
         assert not [line for line in page.console if "Content Security Policy" in line]
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_page_is_served_with_its_document_to_who_has_the_token() -> None:
+    async with served("--web", PROGRAM) as (_, address), aiohttp.ClientSession() as client:
+        async with client.get(address) as answer:
+            text = await answer.text()
+            assert answer.status == 200
+            assert "connect-src 'self'" in text
+            assert 'data-from="document"' in text
+        async with client.get(f"{address}document") as answer:
+            found = await answer.json()
+            assert [stage["by"] for stage in found["stages"] if stage["changed"]][1] == "LegalizeOps"
+            assert found["run"]["steps"]
+        async with client.get(f"{origin(address)}/x/document") as answer:
+            assert answer.status == 403
+        async with client.get(f"{address}document", headers={"Origin": "https://evil.example"}) as answer:
+            assert answer.status == 403
+        async with client.get(f"{address}static/js/textual.js") as answer:
+            assert answer.status == 404
+
+
+async def test_chromium_shows_the_served_page_and_a_changed_file(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    text = '@R.function\ndef main(x: R.Tensor(("n", 4), "float32")):\n    y = R.nn.relu(x)\n    return y\n'
+    path.write_text(text)
+    async with served("--web", str(path)) as (_, address), browsed(address, tmp_path / "profile") as page:
+        shown = "document.getElementById('program').textContent"
+        await page.until("document.body.dataset.ready === 'yes'")
+        assert "nn.relu" in await page.value(shown)
+        await page.press("]")
+        assert await page.value("page.explorer.state.stage") > 0
+        path.write_text(text.replace("relu", "gelu"))
+        await page.open(f"{address}#stage=0")
+        await page.call("Page.reload")
+        await page.until(f"document.body.dataset.ready === 'yes' && {shown}.includes('nn.gelu')")
+        path.write_text("nothing")
+        await page.call("Page.reload")
+        await page.until("document.body.dataset.ready === 'no'")
+        assert "program" in await page.value("document.getElementById('static').textContent")
+        path.write_text(text)
+        await page.call("Page.reload")
+        await page.until(f"document.body.dataset.ready === 'yes' && {shown}.includes('nn.relu')")
+        assert [line for line in page.console if "500" not in line] == []
+
+
+def test_a_page_needs_a_program() -> None:
+    done = rxe_cli("serve", "--web")
+    assert done.exit_code == 2
+    assert "--web shows a program" in done.stderr

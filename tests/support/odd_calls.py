@@ -140,6 +140,8 @@ CALLS = tuple(
 2 serve {plain} --port 70000
 2 serve {plain} --port -1
 2 serve {plain} --port x
+2 serve --web
+2 serve {missing} --web
 2 completion
 2 completion powershell
 0 completion bash
@@ -154,6 +156,8 @@ CALLS = tuple(
 0 report {sized} --shape n=0
 2 report {sized} --shape q=1
 0 report {plain} --no-run
+0 report {plain} --no-run --profile tvm
+2 report {plain} --profile none
 2 report {plain} --func nobody
 0 report {names} --passes LegalizeOps
 0 graph {member}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -20,9 +21,11 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
+from relax_explorer.viz import notebook
 from relax_explorer.viz.notebook import MOST_ROWS
+from tests.support.chromium import CHROMIUM, DUMPING, browsed
 from tests.support.injection import LATER, PLACES, program, unsafe
-from tests.viz.test_report import BROKEN, CHROMIUM, MARKUP, QUIET, TRANSFORMER, parsed
+from tests.viz.test_report import BROKEN, MARKUP, TRANSFORMER, parsed
 
 
 def values_of(session: Session) -> dict[str, object]:
@@ -235,7 +238,7 @@ def test_a_browser_shows_them(is_light: bool, values: dict[str, object], tmp_pat
     path.write_text(f'<!doctype html><meta charset="utf-8">{JUPYTER}<body {theme}>{views}{PROBE}</body>')
     command = [
         CHROMIUM,
-        *QUIET,
+        *DUMPING,
         "--window-size=700,900",
         f"--user-data-dir={tmp_path / 'profile'}",
         "--dump-dom",
@@ -249,3 +252,52 @@ def test_a_browser_shows_them(is_light: bool, values: dict[str, object], tmp_pat
     assert said["ground"] == ("rgb(255, 255, 255)" if is_light else "rgb(16, 20, 24)")
     assert said["loaded"]
     assert not said["wide"]
+
+
+# -- the page of a session --------------------------------------------------------------------------------------------
+
+
+async def test_a_session_is_its_page_in_a_frame_that_reaches_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(
+        f'<!doctype html><meta charset="utf-8"><body>{rxe.html(Session.open(TRANSFORMER))}</body>'
+    )
+    async with browsed("about:blank", tmp_path / "profile") as page:
+        await page.size(1280, 900)
+        await page.open(f"file://{path}")
+        async with asyncio.timeout(20):
+            while await page.value_in_frame("document.body.dataset.ready") != "yes":
+                await asyncio.sleep(0.05)
+        await page.click("iframe")
+        await page.press("]")
+        assert await page.value_in_frame("page.explorer.state.stage") > 0
+        await page.press("3")
+        assert await page.value_in_frame("document.querySelectorAll('#canvas .node').length") > 20
+        assert (
+            await page.value_in_frame(
+                "(() => { try { return parent.document.title } catch { return 'refused' } })()"
+            )
+            == "refused"
+        )
+        assert page.console == []
+        await page.click("summary")
+        assert await page.value("document.querySelector('details table').getBoundingClientRect().height") > 50
+
+
+@pytest.mark.parametrize("limit", ["MOST_PAGE", "MOST_BINDINGS"])
+def test_a_session_with_a_large_page_is_a_table(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, limit, 20)
+    shown = rxe.html(Session.open(TRANSFORMER))
+    assert "<iframe" not in shown
+    assert "relax-explorer report writes it" in shown
+    assert "LegalizeOps" in shown
+
+
+def test_nbconvert_keeps_the_page_and_the_table() -> None:
+    nbformat, nbconvert = pytest.importorskip("nbformat"), pytest.importorskip("nbconvert")
+    new = nbformat.v4
+    data, _ = DisplayFormatter().format(Session.open(TRANSFORMER))
+    cell = new.new_code_cell("session", outputs=[new.new_output("execute_result", data=data)])
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(new.new_notebook(cells=[cell]))
+    assert 'sandbox="allow-scripts allow-downloads" srcdoc="' in page
+    assert "The stages as a table" in page

@@ -61,7 +61,7 @@ def dimensions(name: str, info: s.StructInfo | None) -> Iterator[_Named]:
 _BINDERS: PerNode[dict[p.PrimVar, tuple[Origin, ...]]] = PerNode()
 
 
-def _binders(fn: e.Function) -> dict[p.PrimVar, tuple[Origin, ...]]:
+def binders(fn: e.Function) -> dict[p.PrimVar, tuple[Origin, ...]]:
     """The dimensions of a function that may bind each shape variable, in order: of parameters, then of match_casts."""
     return _BINDERS.of(fn, _found_binders)
 
@@ -84,7 +84,7 @@ def _found_binders(fn: e.Function) -> dict[p.PrimVar, tuple[Origin, ...]]:
 def origin(frame: Frame, var: p.PrimVar) -> Origin:
     """What bound a shape variable of a frame."""
     if var not in frame.outer:
-        for found in _binders(frame.function).get(var, ()):
+        for found in binders(frame.function).get(var, ()):
             if found.binding is None or _has_run(frame, found.binding):
                 return found
     return Origin("captured", "")

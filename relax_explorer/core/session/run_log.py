@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.shape_panel import ShapePanel, shape_panel
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.shapes.residual import (
@@ -44,7 +45,10 @@ class LoggedStep:
 
 @dataclass(frozen=True, slots=True)
 class RunLog(Shown):
-    """The steps of a run in order. `problems` tells why it stopped; `is_cut` is True if it had more steps than are recorded."""
+    """The steps of a run in order. `problems` tells why it stopped; `is_cut` is True if it had more steps than are recorded.
+
+    `panel` has the shape variables of the function, as they were at the end.
+    """
 
     function: str
     inputs: tuple[tuple[str, Value], ...]
@@ -53,6 +57,7 @@ class RunLog(Shown):
     shape: tuple[tuple[str, int], ...]
     problems: tuple[Diagnostic, ...] = ()
     is_cut: bool = False
+    panel: ShapePanel | None = None
 
     def __repr__(self) -> str:
         return f"<RunLog of {self.function}: {len(self.steps)} steps>"
@@ -76,7 +81,8 @@ def logged(debugger: Debugger, note: str = "", most: int = MOST_STEPS) -> RunLog
                 LoggedStep(debugger.position, event.kind, event.function, event.binding, value, event.depth)
             )
     shape = tuple(first.shape_vars.items())
-    return RunLog(function, inputs, note, tuple(steps), shape, problems, not debugger.done and not problems)
+    is_cut, panel = not debugger.done and not problems, shape_panel(debugger, first)
+    return RunLog(function, inputs, note, tuple(steps), shape, problems, is_cut, panel)
 
 
 # -- check costs -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import re
 import shlex
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -214,19 +215,22 @@ _START = "from relax_explorer.ui.cli.main import main; main()"
 
 
 def serve(
-    input: str | None, passes: str | None, profile: str, theme: str, reduce_motion: bool, port: int
+    input: str | None, passes: str | None, profile: str, theme: str, reduce_motion: bool, port: int, web: bool
 ) -> int:
     """Serve the explorer until Ctrl+C."""
     from relax_explorer.viz.child import own_python
 
     try:
-        from relax_explorer.ui.cli.token_server import TokenServer
+        from relax_explorer.ui.cli.token_server import PageServer, TokenServer
     except ImportError:
         raise click.UsageError("serve needs textual-serve: pip install 'relax-explorer[serve]'") from None
     if input == "-":
         raise click.UsageError("serve takes a file or a folder: each tab of the browser reads it again")
     if input is not None and not Path(input).exists():
         raise click.UsageError(f"{input}: there is no such file or folder")
+    if web and input is None:
+        raise click.UsageError("--web shows a program: name a file or a folder")
+    title = Path(input).name if input else "Relax Explorer"
     words = [*own_python(_START), "tui", "--profile", profile, "--theme", theme]
     words += [*["--ascii"] * streams.is_ascii(), *["--reduce-motion"] * reduce_motion]
     words += ["--passes", passes] if passes is not None else []
@@ -235,8 +239,17 @@ def serve(
     words += ["--pass-seconds", str(chosen.seconds), "--target", chosen.target]
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:
-        server = TokenServer(words, listener, Path(input).name if input else "Relax Explorer")
-        output.say(f"{server.address}\nWho has this address controls the explorer. Ctrl+C ends it.")
+        if web and input is not None:
+            from relax_explorer.ui.cli.graphing import live_document
+
+            server: TokenServer = PageServer(
+                partial(live_document, input, passes, profile), Path(input), listener, title
+            )
+        else:
+            server = TokenServer(words, listener, title)
+        output.say(
+            f"{server.address}\nWho has this address {'sees' if web else 'controls'} the explorer. Ctrl+C ends it."
+        )
         sys.stdout.flush()  # a reader of a pipe waits for the address
         server.run()
     return output.OK

@@ -276,8 +276,8 @@ def _picture(graph: Drawing, target: Target, style: str, engine: Engine) -> Resu
 
 
 def report(
-    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
-    output_: Target | None, calls: str | None,
+    input: str, passes: str | None, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
+    no_run: bool, output_: Target | None, calls: str | None,
 ) -> Result:  # fmt: skip
     """Write a session, with a run of a function or of a file of calls; or the steps of type relations or shape contracts.
 
@@ -288,18 +288,33 @@ def report(
     target, solving = output_ or STANDARD_OUTPUT, read_solving(input)
     if solving is not None:
         return Result("report", {}, [Exact(solving_report(solving))], file=target)
-    session, choice = open_session(input, passes, "default"), (func, input_, shape, max_input)
-    log: RunLog | None = None
-    compiled: BesideOurs | None = None
-    if not no_run:
-        try:
-            log = interruptible(lambda interrupt: _log(session, choice, calls, interrupt))
-            compiled = interruptible(partial(first_of, input, session.stages[-1].module, session.cache))
-        except Failure as failure:
-            if calls is not None or any(choice[:3]):
-                raise
-            output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
+    session, choice = open_session(input, passes, "default", profile), (func, input_, shape, max_input)
+    log, compiled = (None, None) if no_run else interruptible(partial(runs_of, session, input, choice, calls))
     return Result("report", {}, [Exact(page(session, log, compiled=compiled))], file=target)
+
+
+Runs = tuple["RunLog | None", "BesideOurs | None"]
+
+
+def runs_of(session: Session, input: str, choice: Choice, calls: str | None, interrupt: Interrupt) -> Runs:
+    """A run of the first stage, and the recorded one of the compiled program; a warning tells why there is none, unless it was asked for."""
+    try:
+        log = _log(session, choice, calls, interrupt)
+        return log, first_of(input, session.stages[-1].module, session.cache, interrupt)
+    except Failure as failure:
+        if calls is not None or any(choice[:3]):
+            raise
+        output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
+        return None, None
+
+
+def live_document(input: str, passes: str | None, profile: str) -> dict[str, object]:
+    """The document of a page that a server shows, made anew from the file."""
+    from relax_explorer.viz.page_document import document  # as above
+
+    session = open_session(input, passes, "default", profile)
+    log, compiled = runs_of(session, input, (None, (), (), 4.0), None, Interrupt())
+    return document(session, log, compiled=compiled)
 
 
 def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interrupt) -> RunLog | None:

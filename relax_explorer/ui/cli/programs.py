@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from relax_explorer.core.patterns.matches import Occurrence
 
 
-def open_session(path: str, passes: str | None, usual: str = "") -> Session:
+def open_session(path: str, passes: str | None, usual: str = "", profile: str = "spec") -> Session:
     """Open a session on a file and run its pipeline, or on a folder of stages. Errors in a program are reported and raised."""
-    return session_of(build_at(path), passes, usual)
+    return session_of(build_at(path), passes, usual, profile)
 
 
 def stage_at(path: str, passes: str | None, stage: str | None) -> tuple[Session, Snapshot]:
@@ -64,14 +64,15 @@ def _stage_of(build: Build, passes: str | None, name: str | None) -> tuple[Sessi
     return session, shown
 
 
-def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
-    """A session on a build: on its stages, or on a program after a pipeline."""
+def session_of(build: Build, passes: str | None, usual: str = "", profile: str = "spec") -> Session:
+    """A session on a build: on its stages, or on a program after a pipeline. Of the profile `auto`, the stages of a build follow TVM."""
     passes = passes_from(build, passes)
+    cache, rules = directories.kernel_cache(), "spec" if profile == "auto" else profile
     if build.is_recorded and passes is None:
-        session: Session = RecordedSession(build, directories.kernel_cache())
+        session: Session = RecordedSession(build, cache, "tvm" if profile == "auto" else profile)
     else:
-        pipeline = with_files(pipeline_of(build, passes or usual))
-        session = Session(build.stages[0].module, pipeline, build.path, directories.kernel_cache())
+        pipeline = with_files(pipeline_of(build, passes or usual), rules)
+        session = Session(build.stages[0].module, pipeline, build.path, cache, rules)
     session.run_all()
     found = output.of_passes(session)
     if output.is_misnamed(found):

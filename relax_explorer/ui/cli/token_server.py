@@ -1,4 +1,4 @@
-"""A web server for the explorer, with a process for each tab of a browser."""
+"""A web server for the explorer: in a terminal, with a process for each tab of a browser, or as the page of a report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server, to_int
 
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.viz.child import MOST_MEMORY, Limits, conversation_of_loop, kill_group
 
 PATIENCE = 3.0  # seconds for an explorer to end
@@ -214,3 +215,66 @@ class TokenServer(Server):
             task.cancel()
         if self._sessions:
             await asyncio.wait(self._sessions, timeout=2 * PATIENCE)
+
+
+# -- page server -----------------------------------------------------------------------------------------------------
+# The page of a report, which asks its server for the document.
+
+
+class PageServer(TokenServer):
+    """Serves the page of a report. `make` makes its document: at the start, and again after the file at `path` has changed."""
+
+    def __init__(
+        self, make: Callable[[], Mapping[str, object]], path: Path, listener: socket.socket, title: str
+    ) -> None:
+        super().__init__((), listener, title)
+        self._make, self._path = make, path
+        self._stamp, self._known = _stamp(path), make()
+        self._lock = asyncio.Lock()
+
+    async def _make_app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guarded])
+        app.add_routes([web.get("/{token}/", self.page), web.get("/{token}/document", self.document)])
+        return app
+
+    async def page(self, request: web.Request) -> web.Response:
+        """The page without its document."""
+        from relax_explorer.viz.report import page_html  # the terminal needs no page
+
+        headers = {
+            "Content-Security-Policy": "frame-ancestors 'none'",  # the page has the rest
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-store",
+        }
+        text = page_html(self.title, None, source="document")
+        return web.Response(text=text, content_type="text/html", headers=headers)
+
+    async def document(self, request: web.Request) -> web.Response:
+        """The document as JSON; the sentence of a problem with status 500 if the file has no program any more."""
+        from relax_explorer.viz.report import json_html
+
+        async with self._lock:
+            stamp = _stamp(self._path)
+            if stamp != self._stamp:
+                try:
+                    self._known = await asyncio.to_thread(self._make)
+                except Failure as failure:
+                    return web.Response(status=500, text=failure.diagnostics[0].message)
+                self._stamp = stamp
+        response = web.Response(text=json_html(self._known), content_type="application/json")
+        response.headers["Cache-Control"] = "no-store"
+        response.enable_compression()
+        return response
+
+
+def _stamp(path: Path) -> tuple[tuple[str, int, int], ...]:
+    """What tells that a file, or one of a folder, has changed: names, times and sizes."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found = []
+    for file in files:
+        try:
+            told = file.stat()
+        except OSError:  # it is gone
+            continue
+        found.append((file.name, told.st_mtime_ns, told.st_size))
+    return tuple(found)

@@ -88,7 +88,7 @@ def _about_pass(state: State, name: str) -> str:
 
 
 def _checks(state: State, last: str) -> Iterable[str]:
-    from relax_explorer.ui.tui.answers import FILTERS
+    from relax_explorer.viz.check_list import FILTERS
 
     return FILTERS
 

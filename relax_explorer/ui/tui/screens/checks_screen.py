@@ -12,7 +12,14 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.run_log import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.answers import (
+from relax_explorer.ui.tui.answers import show_why_at
+from relax_explorer.ui.tui.empty import no_program
+from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.check_list import (
     FILTERS,
     CheckList,
     Entry,
@@ -21,14 +28,7 @@ from relax_explorer.ui.tui.answers import (
     checks_of,
     listed,
     place_of,
-    show_why_at,
 )
-from relax_explorer.ui.tui.empty import no_program
-from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.screens.screen_frame import Frame
-from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted
-from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.tables import Row, text_lines, wrapped
 from relax_explorer.viz.visible import visible
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from textual.app import ComposeResult
 
-from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_problems, no_program
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.problem import place_in, stages_text
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row, text_lines
-
-MOST_STAGES = 8  # that are named
 
 
 class ProblemsScreen(Frame):
@@ -79,19 +77,11 @@ def problem_list(state: State) -> Iterator[Row]:
         yield from rows.problem_rows(note)
     found = state.session.distinct_problems
     for stage, problem, later in found:
-        place = _place(stage, problem.span)
-        for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}{_also(later)}"):
+        place = place_in(stage, problem.span)
+        for row in rows.problem_rows(problem, stages_text(stage, later)):
             yield Row(row.text, row.mark, place)
     if not (found or state.failures or state.session.notes):
         yield from text_lines(no_problems(state))
-
-
-def _also(later: Sequence[Snapshot]) -> str:
-    """The later stages that have a problem."""
-    if not later:
-        return ""
-    shown = ", ".join(str(stage.label) for stage in later[:MOST_STAGES])
-    return f", and in {len(later)} later stage{'s' * (len(later) > 1)}: {shown}{', …' if len(later) > MOST_STAGES else ''}"
 
 
 def _solver_problems(solving: Solving) -> Iterator[Row]:
@@ -100,21 +90,3 @@ def _solver_problems(solving: Solving) -> Iterator[Row]:
         yield from [replace(row, node=problem.span) for row in rows.problem_rows(problem)]
     if not solving.problems:
         yield from text_lines([f"no problems: {solving.verdict}"])
-
-
-def _place(stage: Snapshot, span: Span | None) -> tuple[int, str, object]:
-    """The stage of a problem, and the function and binding at its line, if the text of the stage has the line."""
-    if span is None:
-        return stage.number, stage.entry, None
-    from relax_explorer.core.ir.walk import bindings
-
-    for name, fn in stage.module.relax_functions.items():
-        for binding in bindings(fn):
-            own = getattr(binding, "span", None)
-            if own is not None and own.source is span.source and own.line <= span.line <= own.end_line:
-                return stage.number, name, binding
-    lines = stage.printed.lines
-    if span.line <= len(lines):
-        line = lines[span.line - 1]
-        return stage.number, line.function or stage.entry, line.node if hasattr(line.node, "var") else None
-    return stage.number, stage.entry, None

@@ -1,0 +1,129 @@
+"use strict";
+// What is shown: one state, which a link addresses. Views draw it, and only `change` replaces it.
+
+/**
+ * `row` is the selected row of the stage, or -1; `since` the stage that it is compared with, -1 for the one before.
+ * @typedef {{stage: number, view: string, row: number, since: number, mode: string, graph: string, layers: "once" | "each", step: number,
+ *   find: string, shows_unchanged: boolean, pane: string}} State
+ */
+
+const VIEWS = ["program", "values", "graph", "problems", "beside", "checks", "cost"];
+const PAUSE = 120; // milliseconds: browsers refuse many new addresses in a short time
+const MODES = ["inline", "beside", "only", "off"];
+
+class Explorer {
+  /** @param {PageDocument} doc */
+  constructor(doc) {
+    this.doc = doc;
+    this.stages = new Stages(doc);
+    this.folds = new Folds();
+    /** @type {((old: State) => void)[]} */
+    this.listeners = [];
+    /** @type {State} */
+    this.state = {
+      stage: 0, view: "program", row: -1, since: -1, mode: "inline", graph: "", layers: "once", step: -1, find: "",
+      shows_unchanged: false, pane: "main",
+    }; // prettier-ignore
+  }
+
+  /** The program of the stage. */
+  get body() {
+    return this.stages.body(this.state.stage);
+  }
+
+  /** The stage that this one is compared with; -1 for none. */
+  get since() {
+    const { since, stage } = this.state;
+    return since >= 0 && since !== stage ? since : stage - 1;
+  }
+
+  /** The name of the function with the selected row, else of the entry. */
+  get within() {
+    return (this.state.row >= 0 && this.body.functionOf(this.state.row)) || this.stages.data(this.state.stage).entry;
+  }
+
+  /** @param {Partial<State>} next */
+  change(next) {
+    const old = this.state;
+    this.state = { ...old, ...next };
+    for (const listener of this.listeners) listener(old);
+    clearTimeout(this._later);
+    this._later = setTimeout(() => this.write(), PAUSE);
+  }
+
+  /** @type {number | undefined} */
+  _later;
+
+  /** Go to a stage; the selected value stays selected, if it is there. @param {number} stage */
+  goTo(stage) {
+    const { row, stage: from, mode } = this.state;
+    if (stage < 0 || stage >= this.stages.count || stage === from) return;
+    const kept = row < 0 ? -1 : this.stages.follow(from, row, stage);
+    this.change({ stage, row: kept >= 0 || mode === "off" ? kept : this.firstChange(stage) });
+  }
+
+  /** The first row that a stage changed; -1 if there is none. @param {number} stage */
+  firstChange(stage) {
+    if (stage < 1) return -1;
+    return this.stages.pairs(stage - 1, stage).find((pair) => pair.change > 1 && pair.row >= 0)?.row ?? -1;
+  }
+
+  /** Select a row and open what hides it. @param {number} row @param {number} [stage] @param {Partial<State>} [more] */
+  select(row, stage = this.state.stage, more = {}) {
+    const isOpened = row >= 0 && this.folds.reveal(this.stages.body(stage), row);
+    if (isOpened) this.lines_changed = true;
+    this.change({ row, stage, ...more });
+  }
+
+  /** True once after folds changed. */
+  lines_changed = false;
+
+  // -- links ---------------------------------------------------------------------------------------------------------
+
+  /** Write the state into the address, so that it can be passed on. */
+  write() {
+    const { stage, view, row, since, mode, find, step } = this.state;
+    const link = new URLSearchParams();
+    link.set("stage", String(this.stages.data(stage).label));
+    if (row >= 0) {
+      const name = this.body.data(row)[2];
+      if (name) link.set("binding", name);
+      link.set("function", this.body.functionOf(row));
+      if (!name) link.set("line", String(row - (this.body.heads[row] ?? 0)));
+    }
+    if (view !== "program") link.set("view", view);
+    if (since >= 0) link.set("since", String(this.stages.data(since).label));
+    if (mode !== "inline") link.set("changes", mode);
+    if (find) link.set("find", find);
+    if (step >= 0 && view === "values") link.set("step", String(step + 1));
+    try {
+      history.replaceState(null, "", `#${link}`);
+    } catch {
+      return; // a frame without an address of its own, as in a notebook, has no links
+    }
+  }
+
+  /** The state that an address asks for. @param {string} hash */
+  read(hash) {
+    const link = new URLSearchParams(hash.replace(/^#/, ""));
+    const number = (/** @type {string} */ name) => (link.has(name) ? this.stages.labelled(Number(link.get(name))) : -1);
+    const last = this.stages.changing(-1, 1);
+    const stage = Math.max(link.has("stage") ? number("stage") : Math.max(last, 0), 0);
+    const body = this.stages.body(stage);
+    const [name, within] = [link.get("binding") ?? "", link.get("function") ?? ""];
+    const head = within ? body.headOf(within) : -1;
+    const line = head >= 0 && link.has("line") ? head + Number(link.get("line")) : head;
+    const row = name && name !== within ? body.rowOf(name, within) : line < body.rows.length ? line : -1;
+    const view = link.get("view") ?? "program";
+    const mode = link.get("changes") ?? "inline";
+    const step = Number(link.get("step") ?? "0") - 1;
+    this.select(row, stage, {
+      view: VIEWS.includes(view) ? view : "program",
+      mode: MODES.includes(mode) ? mode : "inline",
+      since: number("since"),
+      find: link.get("find") ?? "",
+      step: this.doc.run && step < this.doc.run.steps.length ? step : -1,
+      pane: view === "program" ? "main" : "side",
+    });
+  }
+}
