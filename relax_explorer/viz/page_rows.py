@@ -5,7 +5,7 @@ A row has no number and no column of names in it, so that it is the same in ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ from relax_explorer.viz.folding import pieces as layers_of
 from relax_explorer.viz.folding import repeats
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import Piece, highlight
-from relax_explorer.viz.table_folds import Place
+from relax_explorer.viz.table_folds import LAYER, Place
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.tokens import LIGHT
 from relax_explorer.viz.visible import visible
 
 KINDS = ("head", "block", "binding", "else", "result", "return", "kernel", "line", "text")
 """The kinds of rows; the page has their numbers."""
-FOLDS = ("function", "block", "body", "checks", "kernel", "layer")
+FOLDS = ("function", "block", "body", "checks", "kernel", LAYER)
 """The kinds of folds. That of a layer has no row of its own: a line above its rows stands for it."""
 _PLAIN = frozenset({"text", "name", "other"})  # roles that look like the text around them
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -120,8 +120,9 @@ class Rows:
         places.append(len(found.rows))
         for fold in table.folds:
             kind = FOLDS.index(fold.key.kind)
-            found.folds.append(Fold(places[fold.head], places[fold.end], kind, fold.bindings))
-        found.folds += _layers(table, found)
+            found.folds.append(Fold(places[fold.head], places[fold.end], kind, fold.bindings, fold.name))
+        named = {fold.key.function for fold in table.folds if fold.key.kind == LAYER}
+        found.folds += _repeated(table, found, named)
         found.folds.sort(key=lambda item: (item.head, -item.end))
         return found
 
@@ -180,10 +181,10 @@ def _line(row: Row, place: Place) -> Line:
     return Line(kind, place.depth, "", marked(pieces), info)
 
 
-def _layers(table: IrTable, found: Body) -> Iterator[Fold]:
-    """The pieces of functions that repeat: `layer 2 of 32`."""
+def _repeated(table: IrTable, found: Body, named: Collection[str]) -> Iterator[Fold]:
+    """The pieces that repeat, `layer 2 of 32`, of functions whose layers have no names."""
     for name, fn in table.stage.module.relax_functions.items():
-        if name not in found.starts or isinstance(fn, PrimFunc):
+        if name not in found.starts or name in named or isinstance(fn, PrimFunc):
             continue
         for repeat in repeats(fn):
             for number, piece in enumerate(layers_of(repeat), 1):
@@ -191,7 +192,7 @@ def _layers(table: IrTable, found: Body) -> Iterator[Fold]:
                 if first is not None and last is not None:
                     end = _behind(found, last, piece[-1])
                     yield Fold(
-                        first, end, FOLDS.index("layer"), len(piece), f"layer {number} of {repeat.count}"
+                        first, end, FOLDS.index(LAYER), len(piece), f"layer {number} of {repeat.count}"
                     )
 
 
