@@ -418,14 +418,21 @@ OPS = Command(
 
 EXPLAIN = Command(
     "explain",
-    "Explain a diagnostic code, an operator, a pass, or a StructInfo.",
+    "Explain a diagnostic code, an operator, a pass, or a word of the language.",
     Handler("reference", "explain"),
     (
         Argument(
-            "subject", "RX0203, relax.matmul, LegalizeOps or Tensor", "subject", metavar="CODE|OP|PASS|TYPE"
+            "subject",
+            "RX0203, relax.matmul, LegalizeOps, StructInfo or default",
+            "subject",
+            metavar="CODE|OP|PASS|WORD",
         ),
     ),
-    ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
+    (
+        "relax-explorer explain RX0203",
+        "relax-explorer explain nn.conv2d",
+        "relax-explorer explain 'normal form'",
+    ),
 )
 
 DOCTOR = Command(
