@@ -93,11 +93,7 @@ def test_the_reference_has_everything(site: Path) -> None:
         "index",
         *passes.names(),
     }
-    assert {
-        name
-        for name, code in CODES.items()
-        if not any(a.startswith(name.lower()) for a in headings("codes.html"))
-    } == set()
+    assert set(CODES) <= {anchor[:6].upper() for anchor in headings("codes.html")}
     assert {item.name for item in COMMANDS} <= {
         anchor.removeprefix("rxe-") for anchor in headings("commands.html")
     }
