@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +20,9 @@ from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.core.session.lockstep import LOCKSTEP_COMMANDS
 from relax_explorer.core.syntax import dialects
 from relax_explorer.ui import config
+from relax_explorer.ui.cli.schemas import FOLDER
 from relax_explorer.ui.commands import COMMANDS, EVERYWHERE
+from relax_explorer.ui.schema_names import SCHEMAS
 from relax_explorer.ui.tui.keys import KEYS, PRESETS, SCREENS, help_lines, named_keys
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.viz import explanations
@@ -49,6 +52,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/settings.md", _settings()
     yield "reference/api.md", _api()
     yield "reference/dialects.md", _dialects()
+    yield from _schemas()
     for name, path in FOREIGN.items():
         yield f"reference/{name}.md", _without_outer_links((ROOT / path).read_text(encoding="utf-8"))
 
@@ -142,6 +146,7 @@ PAGES: dict[str, str] = {
     "keys.md": "the keys of every screen, and the presets",
     "settings.md": "what settings files and environment variables may set",
     "api.md": "the names of `import relax_explorer`",
+    "schemas.md": "the schemas of JSON documents",
     "dialects.md": "the spellings of TVMScript since 2022",
     "grammar.md": "the grammar of Relax",
     "patterns.md": "the text of dataflow patterns",
@@ -333,6 +338,20 @@ def _documented(doc: str) -> list[str]:
     if isinstance(doc, str) and not doc.startswith("str("):
         return [fence(part, "pycon") if part.startswith(">>>") else prose(part) for part in doc.split("\n\n")]
     return []
+
+
+def _schemas() -> Iterator[tuple[str, str]]:
+    rows = []
+    for name, printed in SCHEMAS.items():
+        text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+        always = json.loads(text)["required"]
+        rows.append([f"[rxe.{name}/1](schemas/{name}.json)", code(printed), ", ".join(map(code, always[3:]))])
+        yield f"reference/schemas/{name}.json", text
+    told = (
+        "# Schemas of JSON documents\n\nEach document that `--format json` prints names its schema (`rxe.bisect/1`). `rxe schema NAME` prints it, and here it is a file. A later "
+        "version may add fields; if one went or changed its meaning, the number behind the name would change."
+    )
+    yield "reference/schemas.md", f"{told}\n\n{table(['Schema', 'Printed by', 'Always there'], rows)}\n"
 
 
 def _dialects() -> str:

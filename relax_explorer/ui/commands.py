@@ -435,6 +435,17 @@ EXPLAIN = Command(
     ),
 )
 
+SCHEMA = Command(
+    "schema",
+    "List the kinds of JSON documents, or print the JSON schema of one.",
+    Handler("schemas", "schema"),
+    (
+        Argument("name", "the kind, such as bisect or rxe.bisect/1", required=False, metavar="[NAME]"),
+        JSON,
+    ),
+    ("relax-explorer schema", "relax-explorer schema bisect > bisect.schema.json"),
+)
+
 DOCTOR = Command(
     "doctor",
     "Look at what this program needs: Python, compilers, Graphviz, cache, terminal, TVM, importers. Exits with 1 if a part is broken.",
@@ -514,6 +525,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     RELATIONS,
     OPS,
     EXPLAIN,
+    SCHEMA,
     DOCTOR,
     COMPLETION,
 )
