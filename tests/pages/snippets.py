@@ -32,7 +32,7 @@ _BLOCK = re.compile(
     r"|^<!-- (?P<remark>.*?) -->$",
     re.MULTILINE | re.DOTALL,
 )
-_KEYS = re.compile(r"keys (.+?): (.*) -> (.*)")
+KEYS = re.compile(r"keys (.+?): (.*) -> (.*)")
 _HERE = re.compile(r"(.*) <<'?(\w+)'?$")
 SAMPLES = Path(__file__).parents[2] / "samples"
 ANY = "…"
@@ -156,17 +156,17 @@ def _command(line: str) -> str:
 
 def _screen(remark: str) -> str:
     """The screen that keys lead to. Fails if it lacks the text."""
-    match = _KEYS.fullmatch(remark)
+    match = KEYS.fullmatch(remark)
     assert match, remark
     path, keys, text = match.groups()
-    Path("page.keys").write_text("size 120 40\n" + "\n".join(_events(keys)) + "\n", encoding="utf-8")
+    Path("page.keys").write_text("size 120 40\n" + "\n".join(events(keys)) + "\n", encoding="utf-8")
     done = CliRunner().invoke(group, ["play", "page.keys", *shlex.split(path)])
     assert done.exit_code == 0, done.output
     assert text in done.stdout, f"no {text!r} in\n{done.stdout}"
     return ""
 
 
-def _events(keys: str) -> Iterator[str]:
+def events(keys: str) -> Iterator[str]:
     """Lines of a recording: `:who lv` types a line, all else are keys."""
     for part in re.split(r" (?=:)|(?<=\.) ", keys):
         if part.startswith(":"):
