@@ -33,12 +33,14 @@ def state() -> Path:
 
 
 def sample(path: str) -> str:
-    """A path to read. `samples/…` that does not exist here is a sample of the program, also with `@STAGE` behind it."""
+    """A path to read. `samples/…` that does not exist here is a sample of the program, or a file in one, also with `@STAGE` behind it."""
     name, at, stage = path.partition("@")
     if not name.startswith(f"{SAMPLES}/") or Path(path).exists() or Path(name).exists():
         return path
-    found = next((item for item in samples() if sample_name(item) == name.rstrip("/")), None)
-    return path if found is None else f"{found}{at}{stage}"
+    first = next(iter(samples()), None)
+    found = None if first is None else first.parent / name.removeprefix(f"{SAMPLES}/").rstrip("/")
+    is_there = found is not None and ".." not in found.parts and found != first.parent and found.exists()
+    return f"{found}{at}{stage}" if is_there else path
 
 
 def sample_name(sample: Path) -> str:
