@@ -348,7 +348,8 @@ def _schemas() -> Iterator[tuple[str, str]]:
         rows.append([f"[rxe.{name}/1](schemas/{name}.json)", code(printed), ", ".join(map(code, always[3:]))])
         yield f"reference/schemas/{name}.json", text
     told = (
-        "# Schemas of JSON documents\n\nEach document that `--format json` prints names its schema (`rxe.bisect/1`). `rxe schema NAME` prints it, and here it is a file. A later "
+        "# Schemas of JSON documents\n\nEach document that `--format json` prints names its schema (`rxe.bisect/1`). "
+        "`rxe schema NAME` prints it, and here it is a file. A later "
         "version may add fields; if one went or changed its meaning, the number behind the name would change."
     )
     yield "reference/schemas.md", f"{told}\n\n{table(['Schema', 'Printed by', 'Always there'], rows)}\n"
