@@ -14,6 +14,7 @@ from relax_explorer.core.diagnostics import Failure, Severity
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Op, Parameter
+from relax_explorer.core.ops.other_names import OTHER_NAMES
 from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.examples import changed_text, example
@@ -86,6 +87,8 @@ def _meant(subject: str) -> str:
 def _near(subject: str) -> list[str]:
     """At most three names that are written alike, the nearest first; or that end alike (`nn.conv1d`, `grad.conv1d`)."""
     asked = folded(subject)
+    if asked in OTHER_NAMES:
+        return [OTHER_NAMES[asked]]
     rated = []
     for name, _ in named():
         for form in {folded(name), folded(name.rpartition(".")[2])}:
