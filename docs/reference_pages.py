@@ -316,7 +316,7 @@ def _api() -> str:
     parts = ["# API", "`import relax_explorer as rxe`. [The library](../library.md) tells what they are for."]
     for name in rxe.__all__:
         value = getattr(rxe, name)
-        doc = inspect.getdoc(value) or ""
+        doc = "" if isinstance(value, str) else inspect.getdoc(value) or ""
         parts += [
             f"## {name}",
             *([fence(f"{name}{_signature(value)}", "python")] if callable(value) else []),
@@ -335,9 +335,7 @@ def _signature(value: Callable[..., object]) -> str:
 
 def _documented(doc: str) -> list[str]:
     """A docstring: its paragraphs, and its examples as they are."""
-    if isinstance(doc, str) and not doc.startswith("str("):
-        return [fence(part, "pycon") if part.startswith(">>>") else prose(part) for part in doc.split("\n\n")]
-    return []
+    return [fence(part, "pycon") if part.startswith(">>>") else prose(part) for part in doc.split("\n\n")]
 
 
 def _schemas() -> Iterator[tuple[str, str]]:
