@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from relax_explorer.core import ops, passes
+from relax_explorer.core.check.other_names import OTHER_NAMES
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.diagnostics import Code as ProblemCode
 from relax_explorer.core.diagnostics import Failure, Severity
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Op, Parameter
-from relax_explorer.core.ops.other_names import OTHER_NAMES
 from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.examples import changed_text, example

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ops.other_names import OTHER_NAMES, meant
+from relax_explorer.core.check.other_names import OTHER_NAMES, meant
 
 HEAD = '@R.function\ndef main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((3, 4), "float32"), flag: R.Tensor((), "bool")):\n'
 KERNEL = """@I.ir_module

@@ -122,7 +122,7 @@ class Inferrer:
         if name == e.UNREAD:
             self.poisoned.add(call)
             return
-        from relax_explorer.core.ops.other_names import meant  # few programs have one
+        from relax_explorer.core.check.other_names import meant  # few programs have one
 
         near = meant(name)
         hint = f"did you mean R.{near}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
