@@ -114,7 +114,7 @@ def _run(snippet: Snippet, place: Path, variables: dict[str, str]) -> str:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    return re.sub(r"\S+/relax_explorer/samples/", "samples/", done.stdout)
+    return re.sub(r"[^\s(]+/relax_explorer/samples/", "samples/", done.stdout)
 
 
 def import_time(programs: Path) -> float:
