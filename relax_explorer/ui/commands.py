@@ -431,14 +431,32 @@ OPS = Command(
 
 EXPLAIN = Command(
     "explain",
-    "Explain a diagnostic code, an operator, a pass, or a StructInfo.",
+    "Explain a diagnostic code, an operator, a pass, or a word of the language.",
     Handler("reference", "explain"),
     (
         Argument(
-            "subject", "RX0203, relax.matmul, LegalizeOps or Tensor", "subject", metavar="CODE|OP|PASS|TYPE"
+            "subject",
+            "RX0203, relax.matmul, LegalizeOps, StructInfo or default",
+            "subject",
+            metavar="CODE|OP|PASS|WORD",
         ),
     ),
-    ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
+    (
+        "relax-explorer explain RX0203",
+        "relax-explorer explain nn.conv2d",
+        "relax-explorer explain 'normal form'",
+    ),
+)
+
+SCHEMA = Command(
+    "schema",
+    "List the kinds of JSON documents, or print the JSON schema of one.",
+    Handler("schemas", "schema"),
+    (
+        Argument("name", "the kind, such as bisect or rxe.bisect/1", required=False, metavar="[NAME]"),
+        JSON,
+    ),
+    ("relax-explorer schema", "relax-explorer schema bisect > bisect.schema.json"),
 )
 
 DOCTOR = Command(
@@ -520,6 +538,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     RELATIONS,
     OPS,
     EXPLAIN,
+    SCHEMA,
     DOCTOR,
     COMPLETION,
 )

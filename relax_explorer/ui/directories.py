@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import relax_explorer
 from relax_explorer.core.notations import HOLDS
 
 NAME = "relax-explorer"
@@ -33,12 +32,14 @@ def state() -> Path:
 
 
 def sample(path: str) -> str:
-    """A path to read. `samples/…` that does not exist here is a sample of the program, also with `@STAGE` behind it."""
+    """A path to read. `samples/…` that does not exist here is a sample of the program, or a file in one, also with `@STAGE` behind it."""
     name, at, stage = path.partition("@")
     if not name.startswith(f"{SAMPLES}/") or Path(path).exists() or Path(name).exists():
         return path
-    found = next((item for item in samples() if sample_name(item) == name.rstrip("/")), None)
-    return path if found is None else f"{found}{at}{stage}"
+    inside = Path(name.removeprefix(f"{SAMPLES}/"))
+    found = next((folder / inside for folder in _folders() if (folder / inside).exists()), None)
+    is_one = found is not None and inside.parts and ".." not in inside.parts and not inside.is_absolute()
+    return f"{found}{at}{stage}" if is_one else path
 
 
 def sample_name(sample: Path) -> str:
@@ -48,12 +49,8 @@ def sample_name(sample: Path) -> str:
 
 
 def samples() -> list[Path]:
-    """The samples in reading order: programs, builds, programs in other notations or of experiments.
-
-    A wheel has them beside the package, a checkout one folder up.
-    """
-    package = Path(relax_explorer.__file__).parent
-    for folder in (package / SAMPLES, package.parent / SAMPLES):
+    """The samples in reading order: programs, builds, programs in other notations or of experiments."""
+    for folder in _folders():
         if folder.is_dir():
             builds = sorted(
                 path for path in folder.iterdir() if path.is_dir() and any(path.glob("[0-9]*.py"))
@@ -61,3 +58,9 @@ def samples() -> list[Path]:
             others = [path for ending in HOLDS for path in sorted(folder.glob(f"*/*{ending}"))]
             return [*sorted(folder.glob("[0-9]*.py")), *builds, *others, *sorted(folder.glob("[a-z]*.py"))]
     return []
+
+
+def _folders() -> tuple[Path, Path]:
+    """Where samples may be: beside the package in a wheel, one folder up in a checkout."""
+    package = Path(__file__).parents[1]
+    return package / SAMPLES, package.parent / SAMPLES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.cli.schemas import FOLDER
 from relax_explorer.ui.commands import COMMANDS
 from tests.support.odd_calls import CALLS, PROGRAMS, words, write_files
 
@@ -41,6 +43,16 @@ def test_an_odd_call_ends_well(status: int, call: str, files: dict[str, str]) ->
     assert "RX09" not in done.output
     assert "Traceback" not in done.output
     assert status in (0, 1) or done.stderr.strip()
+    if "json" in call.split() and status in (0, 1):
+        check_schema(done.stdout)
+
+
+def check_schema(text: str) -> None:
+    """Documents fit their published schemas; those of a session are one in each line."""
+    jsonschema = pytest.importorskip("jsonschema")
+    for document in map(json.loads, [text] if text.startswith("{\n") else text.splitlines()):
+        name = document["schema"].removeprefix("rxe.").removesuffix("/1")
+        jsonschema.validate(document, json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
 def test_standard_input_has_the_limit_of_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -261,7 +262,7 @@ def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert "each tab of the browser reads it again" in rxe_cli("serve", "-").output
     monkeypatch.setitem(sys.modules, "relax_explorer.ui.cli.token_server", None)
     done = rxe_cli("serve", PROGRAM)
-    assert (done.exit_code, "pip install 'relax-explorer[serve]'" in done.output) == (2, True)
+    assert (done.exit_code, "pip install 'textual-serve>=1.1,<2'" in done.output) == (2, True)
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +284,17 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 # -- in a browser ---------------------------------------------------------------------------------------------------
+
+
+def test_the_command_of_a_hint_installs_what_the_extra_says() -> None:
+    """An extra can't be named where a checkout is installed: the hint names the package itself."""
+    from relax_explorer.ui.cli import comparing, exploring
+
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert extras["serve"] == [exploring._SERVER]
+    assert extras["distributed"] == [comparing._SCHEDULER]
 
 
 async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) -> None:

@@ -79,3 +79,29 @@ def test_arrays_are_loaded_when_one_is_needed() -> None:
     text, loaded = modules("run", SAMPLE)
     assert "numpy._core" in loaded
     assert text
+
+
+def test_a_sample_that_is_not_here_is_one_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import relax_explorer as rxe
+    from relax_explorer.ui.directories import sample
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("01_tensor_program.py", "broken_build", "broken_build/", "decode_diverges/calls.txt"):
+        assert Path(sample(f"samples/{name}")).samefile(Path(SAMPLE).parent / name)
+    assert sample("samples/broken_build@LegalizeOps").endswith("broken_build@LegalizeOps")
+    for name in (
+        "",
+        "nothing.py",
+        "../pyproject.toml",
+        "broken_build/../../pyproject.toml",
+        "/etc/passwd",
+        "a\0b",
+    ):
+        assert sample(f"samples/{name}") == f"samples/{name}"
+    assert sample("01_tensor_program.py") == "01_tensor_program.py"
+    assert list(rxe.load("samples/01_tensor_program.py")) == ["main"]
+    (tmp_path / "samples").mkdir()
+    (tmp_path / "samples" / "01_tensor_program.py").write_text("mine")
+    assert sample("samples/01_tensor_program.py") == "samples/01_tensor_program.py"

@@ -77,6 +77,7 @@ def test_nothing_else_of_the_user_interface_reads_text() -> None:
         and node.func.attr in ("read_text", "read_bytes")
     }
     home, edits = "relax_explorer/ui/tui/screens/home_screen.py", "relax_explorer/ui/tui/source_edits.py"
-    assert found == {"relax_explorer/ui/cli/token_server.py", home, edits}, (
+    schemas = "relax_explorer/ui/cli/schemas.py"
+    assert found == {"relax_explorer/ui/cli/token_server.py", schemas, home, edits}, (
         "edits keep the bytes of line ends"
     )

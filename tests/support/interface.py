@@ -20,7 +20,7 @@ from relax_explorer.ui.tui.keys import KEYS
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 _ROOMS = ("ops", "extensions")
-_PROGRAMS = {
+PROGRAMS = {
     "sum": str(SAMPLES / "01_tensor_program.py"),
     "if": str(SAMPLES / "05_if.py"),
     "layer": str(SAMPLES / "12_transformer_layer.py"),
@@ -131,7 +131,7 @@ def json_forms() -> str:
     """The exit code and the form of the JSON of each command line."""
     runner, texts = CliRunner(), []
     for line in JSON_LINES:
-        done = runner.invoke(group, line.format(**_PROGRAMS).split())
+        done = runner.invoke(group, line.format(**PROGRAMS).split())
         texts.append(f"{line}: exit {done.exit_code}")
         texts += [f"    {row}" for row in sorted(set(_form(_loaded(done.stdout))))]
     return "\n".join(texts) + "\n"

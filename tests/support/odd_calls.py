@@ -515,6 +515,14 @@ CALLS = tuple(
 2 explain RX²
 2 explain {digits}
 0 explain add
+0 explain StructInfo
+2 explain nothing at all
+0 schema
+0 schema rxe.show/1
+2 schema rxe.show/2
+2 schema ∅
+2 schema ../schemas/show
+0 schema bisect --format json
 0 check {plain} --select ∅
 2 check {plain} --select RX²
 2 check {plain} --ignore XX

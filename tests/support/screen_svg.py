@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -30,15 +30,44 @@ class Run:
 def screen_svg(strips: Iterable[Strip], tokens: Tokens, title: str) -> str:
     """The picture. Its title is for those who cannot see it."""
     rows = [list(_runs(strip)) for strip in strips]
-    wide = max(run.column + columns(run.text) for row in rows for run in row)
-    width, height = wide * WIDTH + 2 * MARGIN, len(rows) * HEIGHT + 2 * MARGIN
-    body = "\n".join(line for number, row in enumerate(rows) for line in _row(number, row, tokens))
+    return _picture(_drawn(rows, tokens), _wide(rows), len(rows) * HEIGHT, tokens, title)
+
+
+def film_svg(
+    frames: Sequence[tuple[str, Sequence[Strip]]], tokens: Tokens, title: str, seconds: float
+) -> str:
+    """Screens one after the other, each for some seconds with words below it, for ever; only the last for those who want no motion."""
+    whole, share = len(frames) * seconds, 100 / len(frames)
+    looks = f"""
+.f {{ visibility: hidden; animation: shown {whole:g}s step-end infinite; }}
+@keyframes shown {{ 0% {{ visibility: visible; }} {share:.4g}% {{ visibility: hidden; }} }}
+@media (prefers-reduced-motion: reduce) {{ .f {{ animation: none; }} .f:last-child {{ visibility: visible; }} }}"""
+    drawn, wide, high = [], 0.0, 0
+    for number, (words, strips) in enumerate(frames):
+        rows = [list(_runs(strip)) for strip in strips]
+        wide, high = max(wide, _wide(rows)), max(high, (len(rows) + 2) * HEIGHT)
+        below = f'<text x="{MARGIN}" y="{high + 4}" fill="{tokens.role("accent").color}" class="b">{escape(words)}</text>'
+        style = f'class="f" style="animation-delay: {number * seconds:g}s"'
+        drawn.append(f"<g {style}>\n{_drawn(rows, tokens)}\n{below}\n</g>")
+    return _picture("\n".join(drawn), wide, high, tokens, title, looks)
+
+
+def _wide(rows: Iterable[list[Run]]) -> float:
+    return max(run.column + columns(run.text) for row in rows for run in row) * WIDTH
+
+
+def _drawn(rows: Sequence[list[Run]], tokens: Tokens) -> str:
+    return "\n".join(line for number, row in enumerate(rows) for line in _row(number, row, tokens))
+
+
+def _picture(drawn: str, wide: float, high: float, tokens: Tokens, title: str, looks: str = "") -> str:
+    width, height = wide + 2 * MARGIN, high + 2 * MARGIN
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" aria-label="{escape(title)}">
 <title>{escape(title)}</title>
 <style>text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
-.b {{ font-weight: 700; }} .u {{ text-decoration: underline; }} .s {{ text-decoration: line-through; }}</style>
+.b {{ font-weight: 700; }} .u {{ text-decoration: underline; }} .s {{ text-decoration: line-through; }}{looks}</style>
 <rect width="100%" height="100%" rx="8" fill="{tokens.ground}"/>
-{body}
+{drawn}
 </svg>
 """
 

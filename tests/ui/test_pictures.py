@@ -1,7 +1,8 @@
-"""The pictures in the README are these screens: `pytest tests/ui/test_pictures.py --update` after a look at the difference."""
+"""The pictures of the pages are these screens: `pytest tests/ui/test_pictures.py --update` after a look at the difference."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +11,7 @@ import pytest
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.viz.tokens import DARK
 from tests.support.golden import Golden
-from tests.support.screen_svg import screen_svg
+from tests.support.screen_svg import film_svg, screen_svg
 from tests.ui.test_looks import BROKEN, LAYER, settled
 from tests.ui.test_screens import idle, press
 
@@ -24,6 +25,14 @@ PICTURES = {  # the words for those who cannot see it, the program, and the keys
               ("2", "s", "s", "s", "b")),
     "graph": ("The dataflow graph of a transformer layer, drawn in the terminal", LAYER, ("3", "a")),
 }  # fmt: skip
+FILM = "A build that went wrong: a bisection names the stage, the kernel and the line that differ"
+SCENES = (  # the words below a screen, and the keys that lead to it from the one before
+    ("rxe samples/broken_build — six stages of a build; its results are wrong", ()),
+    ("] — the next stage that changed the module, and what it did", ("right_square_bracket",)),
+    ("B — bisect: run all stages on the same inputs, and name the first that gives other results", ("B",)),
+    ("Enter — the stage, with the binding that differs first", ("enter",)),
+    ("Enter, c — the kernel, and the line in it that changed", ("enter", "c")),
+)
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -43,11 +52,30 @@ async def test_picture(name: str, update: bool) -> None:
     assert len(shown) < 60_000
 
 
-def test_the_readme_shows_every_picture_and_says_what_it_is() -> None:
+async def test_film(update: bool) -> None:
+    app = Explorer(BROKEN, theme="dark")
+    frames = []
+    async with app.run_test(size=SIZE) as pilot:
+        await idle(pilot, app)
+        for words, keys in SCENES:
+            await press(pilot, app, *keys)
+            await settled(pilot, app)
+            frames.append((words, app.screen._compositor.render_strips()))
+    shown = film_svg(frames, DARK, FILM, 3.5)
+    golden = Golden(FOLDER, update, "pytest tests/ui/test_pictures.py --update")
+    golden.check("bisect.svg", shown)
+    assert len(ElementTree.fromstring(shown).findall("{http://www.w3.org/2000/svg}g")) == len(SCENES)
+    assert len(shown) < 200_000
+
+
+def test_a_page_shows_every_picture_and_says_what_it_is() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
+    for name, words in {**{name: words for name, (words, _, _) in PICTURES.items()}, "bisect": FILM}.items():
+        shown = re.compile(rf"!\[{re.escape(words)}\]\((?:\.\./)?pictures/{name}\.svg\)")
+        assert any(shown.search(page) for page in pages), name
+    assert {path.stem for path in FOLDER.iterdir()} == {*PICTURES, "bisect"}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name, (words, _, _) in PICTURES.items():
-        assert f"![{words}](docs/pictures/{name}.svg)" in readme
-    assert {path.stem for path in FOLDER.iterdir()} == set(PICTURES)
+    assert re.search(rf"!\[{FILM}\]\(\S+/docs/pictures/bisect\.svg\)", readme)
 
 
 def test_a_picture_shows_what_the_screen_does() -> None:

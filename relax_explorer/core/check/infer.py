@@ -122,14 +122,10 @@ class Inferrer:
         if name == e.UNREAD:
             self.poisoned.add(call)
             return
-        from difflib import get_close_matches
+        from relax_explorer.core.check.other_names import meant  # few programs have one
 
-        from relax_explorer.core.ops import names
-
-        near = get_close_matches(name, names(), 1)
-        hint = (
-            f"did you mean R.{near[0].removeprefix('relax.')}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
-        )
+        near = meant(name)
+        hint = f"did you mean R.{near}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
         text = f"operator {name.replace('relax.', 'R.', 1)} is unknown; its result is treated as Object"
         self.poisoned.add(call)
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)

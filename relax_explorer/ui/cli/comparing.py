@@ -211,14 +211,16 @@ class Sampling:
                 yield pool
 
 
+_SCHEDULER = "distributed>=2024.8"  # of the extra; this command also works where a checkout is installed
+
+
 @contextlib.contextmanager
 def _scheduled(address: str, packed: tuple[str, ...]) -> Iterator[Executor]:
     """An executor of a dask.distributed scheduler."""
     try:
         from distributed import Client
     except ImportError:
-        text = "--scheduler needs dask.distributed: pip install 'relax-explorer[distributed]'"
-        raise click.UsageError(text) from None
+        raise click.UsageError(f"--scheduler needs dask.distributed: pip install '{_SCHEDULER}'") from None
     try:
         with safe_environment():
             client = Client(None if address == "local" else address, timeout=10)

@@ -96,15 +96,13 @@ def _input(ctx: click.Context) -> str:
 
 def _subjects(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """What `explain` knows. Operators are offered by their short names, unless `relax.` is typed."""
-    from relax_explorer.core import ops, passes
-    from relax_explorer.viz.explanations import INFOS
+    from relax_explorer.core import ops
+    from relax_explorer.viz.explanations import named
 
+    if incomplete.startswith("relax."):
+        yield from [(name, "operator") for name in ops.names()]
     yield from _codes(ctx, incomplete)
-    is_long = incomplete.startswith("relax.")
-    for name in ops.names():
-        yield (name if is_long else name.removeprefix("relax.")), "operator"
-    yield from [(name, "pass") for name in passes.names()]
-    yield from [(name, "StructInfo") for name in INFOS]
+    yield from [(name, kind) for name, kind in named() if kind != "code"]
 
 
 def _codes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:

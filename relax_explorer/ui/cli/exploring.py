@@ -214,6 +214,9 @@ HIGHEST = 65535
 _START = "from relax_explorer.ui.cli.main import main; main()"
 
 
+_SERVER = "textual-serve>=1.1,<2"  # of the extra; this command also works where a checkout is installed
+
+
 def serve(
     input: str | None, passes: str | None, profile: str, theme: str, reduce_motion: bool, port: int, web: bool
 ) -> int:
@@ -223,7 +226,7 @@ def serve(
     try:
         from relax_explorer.ui.cli.token_server import PageServer, TokenServer
     except ImportError:
-        raise click.UsageError("serve needs textual-serve: pip install 'relax-explorer[serve]'") from None
+        raise click.UsageError(f"serve needs textual-serve: pip install '{_SERVER}'") from None
     if input == "-":
         raise click.UsageError("serve takes a file or a folder: each tab of the browser reads it again")
     if input is not None and not Path(input).exists():

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,8 +22,14 @@ from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 
+if TYPE_CHECKING:
+    _OfTarget = click.ParamType[Target]
+    _OfSource = click.ParamType[str]
+else:
+    _OfTarget = _OfSource = click.ParamType  # before click 8.4 it takes no type
 
-class _TargetType(click.ParamType[Target]):
+
+class _TargetType(_OfTarget):
     """A file to write, checked before the command begins."""
 
     name = "file"
@@ -42,7 +48,7 @@ class _TargetType(click.ParamType[Target]):
         return [CompletionItem(incomplete, type="file")]
 
 
-class _SourceType(click.ParamType[str]):
+class _SourceType(_OfSource):
     """A file or folder to read. `samples/…` also names the samples of the program."""
 
     name = "path"

@@ -21,17 +21,20 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui import live_settings
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.output import Exact, Remark, Result, aligned
+from relax_explorer.ui.commands import COMMANDS
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.explanations import page_of
 from relax_explorer.viz.visible import fields_of
 
 
 def explain(subject: str) -> Result:
-    """The page of `subject`. An unknown subject is refused, with similar names as a hint."""
+    """The page of `subject`. An unknown subject is refused, with similar names as a hint; a command has its own help."""
     try:
         return Result("explain", {}, [page_of(subject)])
     except KeyError as error:
-        raise click.UsageError(str(error.args[0])) from None
+        is_command = any(item.name == subject for item in COMMANDS)
+        hint = f"; relax-explorer {subject} --help explains the command" if is_command else ""
+        raise click.UsageError(f"{error.args[0]}{hint}") from None
 
 
 def list_passes(subject: str | None, changing: str | None, explain: str | None, missing: bool) -> Result:

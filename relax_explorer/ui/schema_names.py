@@ -1,0 +1,41 @@
+"""The kinds of JSON documents: the name of the schema of each, and the command lines that print it. A test finds each kind here."""
+
+from __future__ import annotations
+
+SCHEMAS: dict[str, str] = {
+    "show": "rxe show --format json",
+    "executable": "rxe show EXECUTABLE --format json",
+    "check": "rxe check --output-format json",
+    "run": "rxe run --format json, also with --stop-on and --time-bindings",
+    "ranks": "rxe run --ranks N --format json",
+    "contract-run": "rxe run FILE.shapes --format json",
+    "debug": "rxe debug --format json: a line for each answer",
+    "lockstep": "rxe compare --step --format json: a line for each answer",
+    "diff": "rxe diff --style json",
+    "compare": "rxe compare --format json",
+    "bisect": "rxe bisect --format json",
+    "validate": "rxe validate --format json",
+    "reduce": "rxe reduce --format json",
+    "export": "rxe export --format json",
+    "record": "rxe record --json-status FILE",
+    "import": "rxe import --format json",
+    "graph": "rxe graph --format json",
+    "who": "rxe who --format json",
+    "find": "rxe find --format json",
+    "passes": "rxe passes --format json",
+    "tvm_passes": "rxe passes tvm: --format json",
+    "order": "rxe passes --explain A,B --format json",
+    "missing": "rxe passes --missing --format json",
+    "phases": "rxe phases --format json",
+    "cost": "rxe cost --format json",
+    "shapes": "rxe shapes --format json",
+    "why": "rxe shapes --why VALUE --format json",
+    "what-if": "rxe shapes --what-if n=7 --format json",
+    "contracts": "rxe shapes FILE.shapes --format json",
+    "relations": "rxe relations --format json",
+    "ops": "rxe ops --format json",
+    "doctor": "rxe doctor --format json",
+    "schema": "rxe schema NAME --format json",
+    "schemas": "rxe schema --format json",
+}
+"""In the order of the commands."""
