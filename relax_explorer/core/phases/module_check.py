@@ -15,7 +15,7 @@ from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.expected import expect
-from relax_explorer.core.ir.expr import UNREAD, op_ref
+from relax_explorer.core.ir.expr import UNREAD, Function, op_ref
 from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.phases import phase_claims
 from relax_explorer.core.program.module import IRModule
@@ -142,15 +142,20 @@ def _with_rest(failure: ParseError, profile: str, prover: str, allow_unknown_ops
     partial = [
         fn.span
         for fn in failure.module.relax_functions.values()
-        if fn.span is not None and any_expr(fn, lambda expr: expr is op_ref(UNREAD))
+        if fn.span is not None and has_unread_part(fn)
     ]
     rest = _examined(failure.module, profile, prover, allow_unknown_ops)
-    found = [item for item in rest.problems if not (_may_follow(item) and _is_inside(item, partial))]
+    found = [item for item in rest.problems if not (may_follow(item) and _is_inside(item, partial))]
     unread = judged(failure.diagnostics, profile, allow_unknown_ops)
     return Examined(rest.module, tuple(sorted([*unread, *found], key=Diagnostic.order)))
 
 
-def _may_follow(item: Diagnostic) -> bool:
+def has_unread_part(fn: Function) -> bool:
+    """True if a part of a function could not be read."""
+    return any_expr(fn, lambda expr: expr is op_ref(UNREAD))
+
+
+def may_follow(item: Diagnostic) -> bool:
     """True for a problem that an unread part of its function may cause."""
     return item.code in _MAY_FOLLOW if item.is_error else item.code is not UNKNOWN_OPERATOR
 
