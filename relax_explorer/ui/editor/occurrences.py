@@ -247,6 +247,8 @@ class _Walk:
             self._decorated, self._decorator = -1, ""
         elif first == "def" and len(tokens) > 1:
             self._function(line)
+        elif first in ("from", "import"):
+            return
         elif first == "for":
             stop = next((n for n, token in enumerate(tokens) if token.text == "in"), len(tokens))
             self._uses(tokens[stop:])

@@ -144,6 +144,12 @@ def check(document: Document, rules: Rules, before: Checked | None = None) -> Ch
     return Checked(document, tuple(regions))
 
 
+def unchecked(document: Document) -> Checked:
+    """A document with its programs for questions about names alone: nothing is read as a module."""
+    found = programs(document.plain)
+    return Checked(document, tuple([Region(document, item, item.source(document.name), None, ()) for item in found]))
+
+
 def key_of(found: Found) -> tuple[object, ...]:
     """What decides how a program is read, and where its problems stand."""
     around = found.around
