@@ -133,6 +133,18 @@ SERVE = Command(
     ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
 )
 
+ALLOW_UNKNOWN_OPS = flag(
+    "--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"
+)
+
+LSP = Command(
+    "lsp",
+    "Answer an editor in the Language Server Protocol, on standard input and output.",
+    Handler("editing", "lsp"),
+    (PROFILE, ALLOW_UNKNOWN_OPS),
+    ("relax-explorer lsp", "relax-explorer lsp --profile tvm"),
+)
+
 # -- program commands ------------------------------------------------------------------------------------------------
 # Commands that read a program and its stages: print, check, change, compare and search their text, and draw them.
 
@@ -178,7 +190,7 @@ CHECK = Command(
         choice(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
-        flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"),
+        ALLOW_UNKNOWN_OPS,
         form("--output-format", "text", "concise", "json", "github", "sarif", "junit"),
     ),
     (
@@ -482,6 +494,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     TUI,
     PLAY,
     SERVE,
+    LSP,
     SHOW,
     CHECK,
     OPT,
