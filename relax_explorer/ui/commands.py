@@ -133,9 +133,7 @@ SERVE = Command(
     ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
 )
 
-ALLOW_UNKNOWN_OPS = flag(
-    "--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"
-)
+ALLOW_UNKNOWN_OPS = flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error")
 
 LSP = Command(
     "lsp",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
 
 from relax_explorer.core import ops
+from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.passes.pipeline import run, steps
 from relax_explorer.core.program.equal import structural_equal
@@ -32,7 +34,9 @@ class Stages:
     @property
     def difference(self) -> str:
         """The changed lines, as `diff -u` writes them."""
-        lines = unified_diff(self.before.splitlines(), self.after.splitlines(), "before", self.title, lineterm="", n=3)
+        lines = unified_diff(
+            self.before.splitlines(), self.after.splitlines(), "before", self.title, lineterm="", n=3
+        )
         return "\n".join(lines)
 
 
@@ -71,7 +75,7 @@ def _text(module: IRModule) -> str:
 def normalized_function(region: Region, fn: FunctionLines) -> list[TextEdit]:
     """The edit that writes a function in normal form. Raises Failure for errors of the program."""
     module = _sound(region)
-    return [_replaced(region, fn, _lines(module, fn.name))]
+    return [*_declarations(region, module, [fn.name]), _replaced(region, fn, _lines(module, fn.name))]
 
 
 def legalized(region: Region, operator: str = "") -> list[TextEdit]:
@@ -93,17 +97,50 @@ def legalized(region: Region, operator: str = "") -> list[TextEdit]:
 def _edits(region: Region, before: IRModule, after: IRModule) -> Iterator[TextEdit]:
     """The edits that make one module of another: functions that changed are written anew, new ones stand behind the last."""
     functions = {fn.name: fn for fn in region.names.functions if not fn.outer}
-    for name, fn in functions.items():
-        new, old = after.functions.get(name), before.functions.get(name)
-        if new is not None and old is not None and new is not old and not structural_equal(new, old):
-            yield _replaced(region, fn, _lines(after, name))
+    changed = [name for name in functions if _is_changed(name, before, after)]
     added = [name for name in after.functions if name not in before.functions]
+    yield from _declarations(region, after, [*changed, *added])
+    for name in changed:
+        yield _replaced(region, functions[name], _lines(after, name))
     if added and functions:
         last = max(functions.values(), key=lambda fn: fn.last)
         margin = " " * _margin(region, last)
         texts = ["\n".join(f"{margin}{line}".rstrip() for line in _lines(after, name)) for name in added]
         end = Position(last.last, len(region.document.line(last.last)))
         yield TextEdit(Range(end, end), "".join(f"\n\n{text}" for text in texts))
+
+
+def _is_changed(name: str, before: IRModule, after: IRModule) -> bool:
+    new, old = after.functions.get(name), before.functions.get(name)
+    return new is not None and old is not None and new is not old and not structural_equal(new, old)
+
+
+_DECLARATION = re.compile(r'(\w+) = TypeVar\("')
+
+
+def _declarations(region: Region, module: IRModule, names: list[str]) -> Iterator[TextEdit]:
+    """The edit that declares above the module the shape variables that written functions name and the text does not declare there."""
+    printed = printed_module(module, metadata=False)
+    declared = [match[1] for line in printed.lines if (match := _DECLARATION.match(line.text)) is not None]
+    own = {item.symbol.name for item in region.names.items if item.is_definition and not item.symbol.function}
+    words = {word for name in names for line in _lines(module, name) for word in re.findall(r"\w+", line)}
+    missing = [name for name in declared if name not in own and name in words]
+    if not missing:
+        return
+    has_import = re.search(
+        r"^\s*(?:from typing import .*TypeVar|import typing)", region.document.plain, re.MULTILINE
+    )
+    head = next(
+        line for line in region.lines if region.document.line(line).lstrip().startswith(("@", "class "))
+    )
+    margin = region.document.line(head)[
+        : len(region.document.line(head)) - len(region.document.line(head).lstrip())
+    ]
+    lines = ["from typing import TypeVar"] * (has_import is None) + [
+        f'{name} = TypeVar("{name}")' for name in missing
+    ]
+    place = Position(head, 0)
+    yield TextEdit(Range(place, place), "".join(f"{margin}{line}\n" for line in lines))
 
 
 def _replaced(region: Region, fn: FunctionLines, lines: list[str]) -> TextEdit:
@@ -119,6 +156,10 @@ def _margin(region: Region, fn: FunctionLines) -> int:
 
 
 def _lines(module: IRModule, name: str) -> list[str]:
-    """The printed lines of a function without the indentation of a class."""
+    """The printed lines of a function without the indentation of a class. Raises Failure if it has constants that only metadata hold."""
     printed = printed_module(module, metadata=False)
-    return [line.text[4:] for line in printed.lines if line.function == name]
+    lines = [line.text[4:] for line in printed.lines if line.function == name]
+    if any('metadata["' in line for line in lines):
+        text = f"{name} has constants that stand in metadata"
+        raise Failure(Diagnostic(codes.BAD_METADATA, text))
+    return lines

@@ -54,13 +54,21 @@ def _annotations(region: Region, place: Range) -> Iterator[Action]:
     lines = range(place.start.line, place.end.line + 1)
     here = [item for line in lines for item in region.by_line.get(line, ()) if _may_write(item)]
     for item in here[:1]:
-        title = f"Write the StructInfo of {item.var.name}" if len(here) == 1 else "Write the StructInfo of these bindings"
+        title = (
+            f"Write the StructInfo of {item.var.name}"
+            if len(here) == 1
+            else "Write the StructInfo of these bindings"
+        )
         yield Action(title, REWRITE, partial(_annotated, here))
     fn = region.names.function_at(place.start.line)
     if fn is not None and not fn.outer and fn.kind == FUNCTION:
-        every = [item for item in region.definitions.values() if item.function == fn.name and _may_write(item)]
+        every = [
+            item for item in region.definitions.values() if item.function == fn.name and _may_write(item)
+        ]
         if len(every) > max(1, len(here)):
-            yield Action(f"Write the StructInfo of all bindings of {fn.name}", REWRITE, partial(_annotated, every))
+            yield Action(
+                f"Write the StructInfo of all bindings of {fn.name}", REWRITE, partial(_annotated, every)
+            )
 
 
 def _may_write(item: Definition) -> bool:
@@ -68,7 +76,10 @@ def _may_write(item: Definition) -> bool:
 
 
 def _annotated(items: list[Definition]) -> list[TextEdit]:
-    return [TextEdit(Range(item.place.end, item.place.end), f": {item.info}") for item in sorted(items, key=_place)]
+    return [
+        TextEdit(Range(item.place.end, item.place.end), f": {item.info}")
+        for item in sorted(items, key=_place)
+    ]
 
 
 def _place(item: Definition) -> Position:

@@ -124,7 +124,11 @@ def _origin(module: IRModule, function: str, var: p.PrimVar) -> str:
     if fn is None:
         return var.name
     bound = [(param.name, param.struct_info) for param in fn.params]
-    bound += [(b.var.name, b.struct_info) for b in facts(fn).bindings if type(b) is e.MatchCast and b.var is not None]
+    bound += [
+        (b.var.name, b.struct_info)
+        for b in facts(fn).bindings
+        if type(b) is e.MatchCast and b.var is not None
+    ]
     for name, info in bound:
         for path, length in paths(info):
             if length is var:
@@ -216,7 +220,9 @@ def _of_member(region: Region, module: IRModule, name: str, kind: str) -> str:
     if isinstance(fn, PrimFunc):
         return _of_kernel(module, name, fn)
     if type(fn) is e.Function:
-        return "\n\n".join([f"**{name}** · {counted(len(facts(fn).bindings), 'binding')}", _code(signature(name, fn))])
+        return "\n\n".join(
+            [f"**{name}** · {counted(len(facts(fn).bindings), 'binding')}", _code(signature(name, fn))]
+        )
     return f"**{name}** · {kind if kind != KERNEL else 'kernel'}"
 
 

@@ -22,7 +22,9 @@ VARIABLE, PARAMETER, LENGTH, FUNCTION, KERNEL, MODULE = (
 _WORD = re.compile(r"[^\W\d]\w*")
 _SCALAR = re.compile(r"u?int(?:8|16|32|64)|Var|SizeVar|var|TypeVar")
 _WITH_LENGTHS = frozenset({"Tensor", "Shape", "DTensor", "Prim"})
-_KEYWORDS = frozenset({"False", "None", "True", "and", "as", "else", "for", "if", "in", "is", "not", "or", "return", "with"})
+_KEYWORDS = frozenset(
+    {"False", "None", "True", "and", "as", "else", "for", "if", "in", "is", "not", "or", "return", "with"}
+)
 
 
 @dataclass(eq=False)
@@ -86,7 +88,7 @@ class Occurrences:
         """Where a symbol is defined: of several places the last one before the use, else the first."""
         places = [other for other in self.of(item) if other.is_definition]
         before = [other for other in places if other.range.start <= item.range.start]
-        return (before or places or [None])[-1 if before else 0]
+        return before[-1] if before else next(iter(places), None)
 
     def function_at(self, line: int) -> FunctionLines | None:
         """The innermost function around a line."""
@@ -263,7 +265,9 @@ class _Walk:
     def _function(self, line: LogicalLine) -> None:
         name, kind = line.tokens[1], _kind(self._decorator)
         is_nested = self.scope.lines is not None
-        symbol = Symbol(name.text, FUNCTION, self.scope.path) if is_nested else self.module.names.get(name.text)
+        symbol = (
+            Symbol(name.text, FUNCTION, self.scope.path) if is_nested else self.module.names.get(name.text)
+        )
         symbol = symbol or Symbol(name.text, kind)
         self.scope.bind(name.text, symbol)
         self._write(name, symbol)
@@ -369,7 +373,9 @@ class _Walk:
                 symbol = Symbol(name, LENGTH, self.scope.path)
                 self.scope.bind(name, symbol)
             start = Position(token.line, token.column + match.start())
-            self.found.append(Occurrence(symbol, Range(start, Position(start.line, start.column + len(name))), is_new))
+            self.found.append(
+                Occurrence(symbol, Range(start, Position(start.line, start.column + len(name))), is_new)
+            )
 
     def _write(self, token: Token, symbol: Symbol) -> None:
         self.found.append(Occurrence(symbol, token.range, True))

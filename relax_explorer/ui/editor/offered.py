@@ -71,6 +71,8 @@ class OpenCall:
 def offers(region: Region, document: Document, position: Position) -> list[Offer]:
     """What can stand at a position of a document. `region` is the program around it, perhaps as it was before the last edits."""
     before = document.line(position.line)[: position.column]
+    if _is_in_comment(before):
+        return []
     if (match := _BEHIND_R.search(before)) is not None:
         return list(_behind_r(_range(position, match[1]), match[1]))
     member = _MEMBER.search(before)
@@ -92,9 +94,13 @@ def _range(position: Position, word: str) -> Range:
     return Range(Position(position.line, position.column - len(word)), position)
 
 
+def _is_in_comment(before: str) -> bool:
+    text, mark, _ = before.rpartition("#")
+    return bool(mark) and not _is_in_string(text)
+
+
 def _is_in_string(before: str) -> bool:
-    text = before.partition("#")[0]
-    return bool(text.count('"') % 2 or text.count("'") % 2)
+    return bool(before.count('"') % 2 or before.count("'") % 2)
 
 
 def _wants_dtype(call: OpenCall | None) -> bool:
@@ -161,7 +167,9 @@ def _variables(region: Region, position: Position, call: OpenCall | None, place:
         seen = [item for item in seen if _is_of_kind(item.info, parameter.kind)]
         seen = _fitting(seen, region, call)
     found = [Offer(item.var.name, "variable", short_info(item.info), place) for item in seen]
-    return found + [Offer(name, "value", "shape variable", place, rank=1) for name in _lengths(seen) if parameter is None]
+    return found + [
+        Offer(name, "value", "shape variable", place, rank=1) for name in _lengths(seen) if parameter is None
+    ]
 
 
 def _in_scope(region: Region, position: Position) -> list[Definition]:
@@ -178,7 +186,9 @@ def _in_scope(region: Region, position: Position) -> list[Definition]:
 
 
 def _lengths(seen: Iterable[Definition]) -> list[str]:
-    return list(dict.fromkeys(var.name for item in seen if item.info is not None for var in info_vars(item.info)))
+    return list(
+        dict.fromkeys(var.name for item in seen if item.info is not None for var in info_vars(item.info))
+    )
 
 
 _INFOS_OF_KIND: dict[Kind, tuple[type, ...]] = {
@@ -190,7 +200,11 @@ _INFOS_OF_KIND: dict[Kind, tuple[type, ...]] = {
 def _is_of_kind(info: s.StructInfo | None, kind: Kind) -> bool:
     """True if a value of a StructInfo may be an operand of a kind."""
     wanted = _INFOS_OF_KIND.get(kind)
-    return wanted is None or info is None or isinstance(info, (*wanted, s.ObjectStructInfo)) and type(info) is not s.StructInfo
+    return (
+        wanted is None
+        or info is None
+        or (isinstance(info, (*wanted, s.ObjectStructInfo)) and type(info) is not s.StructInfo)
+    )
 
 
 def _parameter(call: OpenCall) -> Parameter | None:
@@ -214,10 +228,21 @@ def _fitting(seen: Sequence[Definition], region: Region, call: OpenCall | None) 
     asked = list(seen[:_MOST_ASKED])
     known = {item.var.name: item for item in [*_in_scope(region, Position(region.lines.stop, 0)), *asked]}
     given = [known[word] for word in others if word in known]
-    infos = {item.var.name: item.info for item in [*given, *asked] if item.info is not None and not info_holders(item.info)}
-    lines = [f"{call.name}({', '.join([*call.arguments[: call.number], item.var.name, *call.arguments[call.number :]])})" for item in asked]
+    infos = {
+        item.var.name: item.info
+        for item in [*given, *asked]
+        if item.info is not None and not info_holders(item.info)
+    }
+    lines = [
+        f"{call.name}({', '.join([*call.arguments[: call.number], item.var.name, *call.arguments[call.number :]])})"
+        for item in asked
+    ]
     wrong = _refused(infos, lines)
-    return [item for number, item in enumerate(asked) if number not in wrong] if len(wrong) < len(asked) else list(seen)
+    return (
+        [item for number, item in enumerate(asked) if number not in wrong]
+        if len(wrong) < len(asked)
+        else list(seen)
+    )
 
 
 def _refused(infos: dict[str, s.StructInfo], calls: Sequence[str]) -> set[int]:
@@ -255,7 +280,9 @@ def call_at(document: Document, lines: range, position: Position) -> OpenCall | 
         return None
     call = stack[named[-1]]
     inside = tuple("list" for _ in stack[named[-1] + 1 :])
-    return OpenCall(call.name, len(call.commas), call.keyword, tuple(call.words), call.arguments(tokens), inside)
+    return OpenCall(
+        call.name, len(call.commas), call.keyword, tuple(call.words), call.arguments(tokens), inside
+    )
 
 
 class _Open:
@@ -328,13 +355,18 @@ def signature_at(region: Region, document: Document, position: Position) -> Sign
     fn = region.module.relax_functions.get(name) if region.module is not None else None
     if owner not in ("cls", "self", "Module", region.names.class_name) or fn is None:
         return None
-    parameters = tuple([(f"{param.name}: {short_info(param.struct_info)}", str(param.struct_info)) for param in fn.params])
+    parameters = tuple(
+        [(f"{param.name}: {short_info(param.struct_info)}", str(param.struct_info)) for param in fn.params]
+    )
     active = call.number if call.number < len(parameters) else None
     return Signature(signature(name, fn), "", parameters, active)
 
 
 def _of_operator(op: type[Op], call: OpenCall) -> Signature:
-    names = [(_written(parameter, op), f"{page.kind_words(parameter)}: {parameter.doc}") for parameter in op.parameters]
+    names = [
+        (_written(parameter, op), f"{page.kind_words(parameter)}: {parameter.doc}")
+        for parameter in op.parameters
+    ]
     found = _parameter(call)
     active = op.parameters.index(found) if found is not None else None
     if found is None and not call.keyword and op.variadic:
@@ -345,7 +377,7 @@ def _of_operator(op: type[Op], call: OpenCall) -> Signature:
 def _written(parameter: Parameter, op: type[Op]) -> str:
     """A parameter as the signature of its operator writes it."""
     inner = op.signature().partition("(")[2]
-    match = re.search(rf"(?<![\w]){re.escape(parameter.name)}(=(?:\[[^\]]*\]|'[^']*'|[^,)]*))?(?=[,)])", inner)
+    match = re.search(
+        rf"(?<![\w]){re.escape(parameter.name)}(=(?:\[[^\]]*\]|'[^']*'|[^,)]*))?(?=[,)])", inner
+    )
     return match[0] if match is not None else parameter.name
-
-

@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.editor.document import Position, Range
 from relax_explorer.ui.editor.hover_text import kernel_signature, signature
 from relax_explorer.ui.editor.logical_lines import LogicalLine, logical_lines
-from relax_explorer.ui.editor.occurrences import FUNCTION, KERNEL, LENGTH, MODULE, PARAMETER, FunctionLines, Occurrence
+from relax_explorer.ui.editor.occurrences import (
+    FUNCTION,
+    KERNEL,
+    LENGTH,
+    MODULE,
+    PARAMETER,
+    FunctionLines,
+    Occurrence,
+)
 from relax_explorer.ui.editor.regions import Definition, Region
-from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.visible import counted
@@ -42,7 +50,12 @@ def inlays(region: Region, lines: range) -> list[Inlay]:
 def is_untyped(item: Definition) -> bool:
     """True for the variable of a binding whose text tells no StructInfo of it."""
     binding = item.binding
-    return type(binding) is e.VarBinding and binding.annotation is None and binding.var is item.var and item.var.name != "_"
+    return (
+        type(binding) is e.VarBinding
+        and binding.annotation is None
+        and binding.var is item.var
+        and item.var.name != "_"
+    )
 
 
 # -- outline ---------------------------------------------------------------------------------------------------------
@@ -71,7 +84,11 @@ def outline(region: Region) -> list[Outline]:
         (by_path[fn.outer].inside if fn.outer in by_path else tops).append(entry)
     for item in names.items:
         symbol = item.symbol.root
-        if item.is_definition and symbol.kind not in (FUNCTION, KERNEL, MODULE) and symbol.function in by_path:
+        if (
+            item.is_definition
+            and symbol.kind not in (FUNCTION, KERNEL, MODULE)
+            and symbol.function in by_path
+        ):
             entry = by_path[symbol.function]
             if by_path[symbol.function].kind == FUNCTION:
                 entry.inside.append(_variable(region, item))
@@ -139,7 +156,13 @@ TOKEN_MODIFIERS = ("declaration", "static")
 _OF_ROLE = {
     "module": "namespace", "operator": "function", "type": "type", "function": "method", "decorator": "decorator",
 }  # fmt: skip
-_OF_KIND = {LENGTH: "typeParameter", PARAMETER: "parameter", FUNCTION: "method", KERNEL: "method", MODULE: "class"}
+_OF_KIND = {
+    LENGTH: "typeParameter",
+    PARAMETER: "parameter",
+    FUNCTION: "method",
+    KERNEL: "method",
+    MODULE: "class",
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -153,8 +176,14 @@ class Colored:
 
 def colored_tokens(region: Region, lines: range | None = None) -> list[Colored]:
     """The tokens that only TVMScript has: operators, types, and names by what they stand for. The rest is Python."""
-    shown = region.lines if lines is None else range(max(lines.start, region.lines.start), min(lines.stop, region.lines.stop))
-    found = {item.range: _of_occurrence(item) for item in region.names.items if item.range.start.line in shown}
+    shown = (
+        region.lines
+        if lines is None
+        else range(max(lines.start, region.lines.start), min(lines.stop, region.lines.stop))
+    )
+    found = {
+        item.range: _of_occurrence(item) for item in region.names.items if item.range.start.line in shown
+    }
     for line in shown:
         for token in _of_line(region, line):
             found.setdefault(token.range, token)

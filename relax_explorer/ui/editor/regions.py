@@ -147,12 +147,19 @@ def check(document: Document, rules: Rules, before: Checked | None = None) -> Ch
 def unchecked(document: Document) -> Checked:
     """A document with its programs for questions about names alone: nothing is read as a module."""
     found = programs(document.plain)
-    return Checked(document, tuple([Region(document, item, item.source(document.name), None, ()) for item in found]))
+    return Checked(
+        document, tuple([Region(document, item, item.source(document.name), None, ()) for item in found])
+    )
 
 
 def key_of(found: Found) -> tuple[object, ...]:
     """What decides how a program is read, and where its problems stand."""
     around = found.around
     parts = (around.values, around.computed, around.lengths)
-    return (found.first, found.body, found.margins, found.name, *[repr(sorted(part.items())) for part in parts])
-
+    return (
+        found.first,
+        found.body,
+        found.margins,
+        found.name,
+        *[repr(sorted(part.items())) for part in parts],
+    )

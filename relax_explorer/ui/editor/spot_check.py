@@ -64,9 +64,17 @@ def _line(text: str) -> _Line | None:
     match = _PLAIN.match(text)
     if match is None or _ODD.search(text) is not None:
         return None
-    if text.count("(") != text.count(")") or text.count("[") != text.count("]") or text.count("{") != text.count("}"):
+    if (
+        text.count("(") != text.count(")")
+        or text.count("[") != text.count("]")
+        or text.count("{") != text.count("}")
+    ):
         return None
-    return _Line(len(match[1]), match[2], frozenset(_WORD.findall(text, match.start(3) if match[3] else match.start(4))))
+    return _Line(
+        len(match[1]),
+        match[2],
+        frozenset(_WORD.findall(text, match.start(3) if match[3] else match.start(4))),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +146,9 @@ def _infos(region: Region) -> dict[tuple[int, str], StructInfo | None]:
 
 def _parts(texts: Sequence[str]) -> Iterator[_Part]:
     """The functions with the least indentation."""
-    heads = [(number, match[1]) for number, text in enumerate(texts) if (match := _DEF.match(text)) is not None]
+    heads = [
+        (number, match[1]) for number, text in enumerate(texts) if (match := _DEF.match(text)) is not None
+    ]
     margin = min((_margin(texts[number]) for number, _ in heads), default=0)
     tops = [(number, name) for number, name in heads if _margin(texts[number]) == margin]
     starts = []
@@ -190,34 +200,38 @@ class _Edit:
         self.new = [_typed(text) for text in self.texts[self.start : self.end]]
 
     def answer(self) -> Spot | None:
-        old = self.before.region.found
-        if (self.found.first, self.found.name, self.found.margins) != (old.first, old.name, old.margins):
-            return None
-        part = next((part for part in self.before.parts if part.inside <= self.start and self.old_end <= part.end), None)
-        if part is None or self.found.around != old.around or self.before.region.module is None:
-            return None
-        if any(text.lstrip().startswith(("@", "def ", "class ")) for text in self._touched()):
+        """The problems; None if the edit may change more than what is looked at."""
+        part = self._part()
+        if part is None:
             return None
         is_small = all(line is not None or not text.strip() for line, text in self._lines_touched())
-        wanted = self._at_edit()
-        if not is_small:
-            wanted = set(range(part.first, part.end + self.shift))
+        wanted = self._at_edit() if is_small else set(range(part.first, part.end + self.shift))
+        for _ in range(_MOST_ROUNDS):
             if len(wanted) > _MOST_LINES:
                 return None
-        for _ in range(_MOST_ROUNDS):
             probe = _Probe(self, part, wanted)
-            if not probe.write():
-                return None
-            region = probe.checked()
-            more = self._concerned(region, wanted)
-            if more is None:
+            region = probe.checked() if probe.write() else None
+            more = None if region is None else self._concerned(region, wanted)
+            if region is None or more is None:
                 return None
             if not more:
                 return self._merged(region, probe)
             wanted |= more
-            if is_small and len(wanted) > _MOST_LINES:
-                return None
         return None
+
+    def _part(self) -> _Part | None:
+        """The function in whose body all changes lie; None if a head changed, or what is outside of functions."""
+        old = self.before.region.found
+        if (self.found.first, self.found.name, self.found.margins) != (old.first, old.name, old.margins):
+            return None
+        if self.found.around != old.around or self.before.region.module is None:
+            return None
+        if any(text.lstrip().startswith(("@", "def ", "class ")) for text in self._touched()):
+            return None
+        return next(
+            (part for part in self.before.parts if part.inside <= self.start and self.old_end <= part.end),
+            None,
+        )
 
     def _at_edit(self) -> set[int]:
         """The changed lines, and the next ones on both sides: what is wrong with a half typed one shows in the next."""
@@ -254,12 +268,20 @@ class _Edit:
 
     def binders(self, name: str) -> list[int]:
         """The plain lines that bind a name."""
-        own = [number for number, line in enumerate(self.new, self.start) if line is not None and line.name == name]
+        own = [
+            number
+            for number, line in enumerate(self.new, self.start)
+            if line is not None and line.name == name
+        ]
         return self._numbers(self.before.binders, name, own)
 
     def readers(self, name: str, line: int) -> list[int]:
         """The lines that may read what a line binds: up to the next one that binds the name again."""
-        own = [number for number, item in enumerate(self.new, self.start) if item is not None and name in item.reads]
+        own = [
+            number
+            for number, item in enumerate(self.new, self.start)
+            if item is not None and name in item.reads
+        ]
         numbers = self._numbers(self.before.readers, name, own)
         binders = self.binders(name)
         again = bisect_right(binders, line)
@@ -277,13 +299,21 @@ class _Edit:
         if region.module is None or not self._same_signature(region):
             return None
         infos, old_infos = _infos(region), self.before.infos
-        wrong = {item.span.line - self.found.first for item in region.problems if item.is_error and item.span is not None}
+        wrong = {
+            item.span.line - self.found.first
+            for item in region.problems
+            if item.is_error and item.span is not None
+        }
         more: set[int] = set()
         names = {(number, line.name) for number in wanted if (line := self.line(number)) is not None}
         for number, name in names:
             was = self._before_at(number, name)
             info = infos.get((number, name))
-            if wrong and was is not None and (number in wrong or info is None or type(info) is ObjectStructInfo):
+            if (
+                wrong
+                and was is not None
+                and (number in wrong or info is None or type(info) is ObjectStructInfo)
+            ):
                 continue  # its value is not known now, and causes no further problem
             if str(info) != str(old_infos.get((was, name)) if was is not None else None):
                 more.update(self.readers(name, number))
@@ -299,7 +329,9 @@ class _Edit:
         if not self.start <= number < self.end:
             return self.old(number)
         olds = range(self.start, self.old_end)
-        return next((old for old in olds if (line := self.before.plain[old]) is not None and line.name == name), None)
+        return next(
+            (old for old in olds if (line := self.before.plain[old]) is not None and line.name == name), None
+        )
 
     def _read_at_edit(self) -> Iterator[int]:
         """The lines that define what the changed lines read, or read before: perhaps nobody does now."""
@@ -311,9 +343,8 @@ class _Edit:
 
     def _same_signature(self, region: Region) -> bool:
         old = self.before.region.module
-        assert old is not None and region.module is not None  # `answer` asks for them
-        functions = region.module.relax_functions
-        return all(
+        functions = region.module.relax_functions if region.module is not None else {}
+        return old is not None and all(
             name in old.relax_functions and str(fn.struct_info) == str(old.relax_functions[name].struct_info)
             for name, fn in functions.items()
         )
@@ -331,10 +362,17 @@ class _Edit:
         for item in self.before.region.problems:
             span = item.span
             now = None if span is None else self.now(span.line - above)
-            if now is not None and now not in probe.full and not (has_gaps and now in probe.part and may_follow(item)):
+            if (
+                now is not None
+                and now not in probe.full
+                and not (has_gaps and now in probe.part and may_follow(item))
+            ):
                 kept.append(_moved(item, source, self, above))
         problems = [*kept, *[_moved(item, source, None, above) for item in fresh]]
-        return Spot(tuple(sorted(problems, key=Diagnostic.order)), tuple(sorted(number + above - 1 for number in probe.full)))
+        return Spot(
+            tuple(sorted(problems, key=Diagnostic.order)),
+            tuple(sorted(number + above - 1 for number in probe.full)),
+        )
 
     def _is_told(self, item: Diagnostic, probe: _Probe, above: int) -> bool:
         if item.span is None or (number := item.span.line - above) not in probe.full:
@@ -352,8 +390,13 @@ def _moved(item: Diagnostic, source: Excerpt, edit: _Edit | None, above: int) ->
         line = (number if now is None else now) + above
         return Span(source, line, span.column, line + span.end_line - span.line, span.end_column)
 
-    labels = [replace(label, place=there(span)) if (span := label.span) is not None else label for label in item.labels]
-    return replace(item, labels=tuple(labels), edits=tuple([replace(e, span=there(e.span)) for e in item.edits]))
+    labels = [
+        replace(label, place=there(span)) if (span := label.span) is not None else label
+        for label in item.labels
+    ]
+    return replace(
+        item, labels=tuple(labels), edits=tuple([replace(e, span=there(e.span)) for e in item.edits])
+    )
 
 
 class _Probe:
@@ -368,7 +411,9 @@ class _Probe:
     def write(self) -> bool:
         """Fill in the lines; False if a StructInfo is not known."""
         edit = self.edit
-        self.full.update([number for number in self.part if edit.line(number) is None and edit.texts[number].strip()])
+        self.full.update(
+            [number for number in self.part if edit.line(number) is None and edit.texts[number].strip()]
+        )
         for number in self.full:
             self.lines[number] = edit.texts[number]
         self._add_outside()
@@ -376,7 +421,9 @@ class _Probe:
         while waiting:
             number = waiting.pop()
             line = edit.line(number)
-            words = line.reads if line is not None and number in self.full else _WORD.findall(self.lines[number])
+            words = (
+                line.reads if line is not None and number in self.full else _WORD.findall(self.lines[number])
+            )
             for word in words:
                 place = edit.defining(word, number)
                 if place is None or self.lines[place] or place not in self.part:
@@ -400,7 +447,9 @@ class _Probe:
         """What stands outside of functions, and the functions that the lines mention, with those that they mention."""
         edit = self.edit
         others = {part.name: part for part in edit.before.parts if part.first != self.part.start}
-        tops = self.part.start if not others else min(self.part.start, *[part.first for part in others.values()])
+        tops = (
+            self.part.start if not others else min(self.part.start, *[part.first for part in others.values()])
+        )
         self.lines[:tops] = edit.texts[:tops]
         waiting = {word for number in self.full for word in _WORD.findall(edit.texts[number])} & set(others)
         while waiting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from relax_explorer.ui.editor import corrections, offered, overview, renaming
 from relax_explorer.ui.editor.applied_passes import applied
 from relax_explorer.ui.editor.document import Document, TextEdit, Units
 from relax_explorer.ui.editor.hover_text import hover
+from relax_explorer.ui.editor.occurrences import Occurrence
 from relax_explorer.ui.editor.regions import Checked, Region, Rules
 from relax_explorer.ui.lsp.last_run import run_function
 from relax_explorer.ui.lsp.open_texts import OpenText, OpenTexts
@@ -28,9 +29,15 @@ from relax_explorer.version import __version__
 from relax_explorer.viz.visible import visible
 
 TRIGGERS = [".", "(", ",", '"', " ", "="]
-_SHELL = {"debug": "debug {file} --func {function}", "graph": "graph {file} --func {function}", "explore": "{file} --func {function}"}
+_SHELL = {
+    "debug": "debug {file} --func {function}",
+    "graph": "graph {file} --func {function}",
+    "explore": "{file} --func {function}",
+}
 _UNITS: dict[str, Units] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 _A = TypeVar("_A")
+Named = lsp.DefinitionParams | lsp.ReferenceParams | lsp.DocumentHighlightParams
+"""What asks about a name."""
 
 
 class RequestFailed(JsonRpcException):
@@ -68,7 +75,12 @@ class RelaxServer(LanguageServer):
         found = [wire.to_diagnostic(problem) for problem in problems]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(text.uri, found, text.version))
         client = self.client_capabilities.workspace
-        if is_whole and client is not None and client.inlay_hint is not None and client.inlay_hint.refresh_support:
+        if (
+            is_whole
+            and client is not None
+            and client.inlay_hint is not None
+            and client.inlay_hint.refresh_support
+        ):
             self.workspace_inlay_hint_refresh(None)
 
     def opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -113,7 +125,7 @@ class RelaxServer(LanguageServer):
             return None
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text), wire.to_range(found.range))
 
-    def named(self, params: lsp.TextDocumentPositionParams) -> tuple[Wire, Region, overview.Occurrence] | None:
+    def named(self, params: Named) -> tuple[Wire, Region, Occurrence] | None:
         """The name at a position, with its program."""
         text = self.text(params.text_document.uri)
         wire = self.wire(text)
@@ -134,7 +146,11 @@ class RelaxServer(LanguageServer):
         if found is None:
             return []
         wire, region, item = found
-        items = [other for other in region.names.of(item) if params.context.include_declaration or not other.is_definition]
+        items = [
+            other
+            for other in region.names.of(item)
+            if params.context.include_declaration or not other.is_definition
+        ]
         return [wire.to_location(other.range) for other in items]
 
     def highlights(self, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
@@ -144,7 +160,10 @@ class RelaxServer(LanguageServer):
             return []
         wire, region, item = found
         kinds = {True: lsp.DocumentHighlightKind.Write, False: lsp.DocumentHighlightKind.Read}
-        return [lsp.DocumentHighlight(wire.to_range(other.range), kinds[other.is_definition]) for other in region.names.of(item)]
+        return [
+            lsp.DocumentHighlight(wire.to_range(other.range), kinds[other.is_definition])
+            for other in region.names.of(item)
+        ]
 
     def prepare_rename(self, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
         """The name that would be changed."""
@@ -183,7 +202,9 @@ class RelaxServer(LanguageServer):
     def tokens(self, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
         """The coloured tokens of all programs."""
         text = self.text(params.text_document.uri)
-        return self.wire(text).to_tokens([item for region in text.seen.regions for item in overview.colored_tokens(region)])
+        return self.wire(text).to_tokens(
+            [item for region in text.seen.regions for item in overview.colored_tokens(region)]
+        )
 
     def tokens_in(self, params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
         """The coloured tokens of some lines."""
@@ -229,7 +250,11 @@ class RelaxServer(LanguageServer):
         region = checked.region_at(place.start.line)
         found = corrections.actions(region, place) if region is not None else []
         wanted = params.context.only
-        return [self.to_action(item, wire, params) for item in found if wanted is None or _is_wanted(item.kind, wanted)]
+        return [
+            self.to_action(item, wire, params)
+            for item in found
+            if wanted is None or _is_wanted(item.kind, wanted)
+        ]
 
     def to_action(self, item: corrections.Action, wire: Wire, params: lsp.CodeActionParams) -> lsp.CodeAction:
         """An action; the edits of one that takes work are asked for later, if the client can."""
@@ -241,7 +266,9 @@ class RelaxServer(LanguageServer):
             edits = corrections.edits_of(item)
             action.edit = wire.to_edit(edits) if isinstance(edits, list) else None
             if action.edit is None:
-                action.disabled = lsp.CodeActionDisabled(edits.message if isinstance(edits, Diagnostic) else "nothing would change")
+                action.disabled = lsp.CodeActionDisabled(
+                    edits.message if isinstance(edits, Diagnostic) else "nothing would change"
+                )
         else:
             start, end = params.range.start, params.range.end
             action.data = [wire.uri, start.line, start.character, end.line, end.character]
@@ -250,7 +277,11 @@ class RelaxServer(LanguageServer):
     def _resolves_actions(self) -> bool:
         client = self.client_capabilities.text_document
         actions = client.code_action if client is not None else None
-        return actions is not None and actions.resolve_support is not None and "edit" in actions.resolve_support.properties
+        return (
+            actions is not None
+            and actions.resolve_support is not None
+            and "edit" in actions.resolve_support.properties
+        )
 
     async def resolve_action(self, action: lsp.CodeAction) -> lsp.CodeAction:
         """The edits of a chosen action."""
@@ -258,7 +289,10 @@ class RelaxServer(LanguageServer):
             return action
         uri, *numbers = action.data
         _, checked, wire = await self.checked(str(uri))
-        start, end = lsp.Position(int(numbers[0]), int(numbers[1])), lsp.Position(int(numbers[2]), int(numbers[3]))
+        start, end = (
+            lsp.Position(int(numbers[0]), int(numbers[1])),
+            lsp.Position(int(numbers[2]), int(numbers[3])),
+        )
         place = wire.range(lsp.Range(start, end))
         region = checked.region_at(place.start.line)
         offered_now = corrections.actions(region, place) if region is not None else []
@@ -300,7 +334,9 @@ class RelaxServer(LanguageServer):
         _, checked, _ = await self.checked(uri)
         region = checked.region_at(line) or _region_of(checked, "")
         try:
-            work = asyncio.get_running_loop().run_in_executor(None, applied, region, pipeline, self.open_texts.rules.profile)
+            work = asyncio.get_running_loop().run_in_executor(
+                None, applied, region, pipeline, self.open_texts.rules.profile
+            )
             stages = await work
         except Failure as failure:
             text = failure.diagnostics[0].message if failure.diagnostics else "the program has errors"
@@ -322,10 +358,12 @@ def _region_of(checked: Checked, function: str) -> Region:
     for region in checked.regions:
         if not function or any(fn.name == function for fn in region.names.functions):
             return region
-    raise RequestFailed(f"no program here has a function {visible(function)}" if function else "there is no program here")
+    raise RequestFailed(
+        f"no program here has a function {visible(function)}" if function else "there is no program here"
+    )
 
 
-def _is_wanted(kind: str, wanted: list[lsp.CodeActionKind | str]) -> bool:
+def _is_wanted(kind: str, wanted: Sequence[lsp.CodeActionKind | str]) -> bool:
     names = [str(getattr(item, "value", item)) for item in wanted]
     return any(f"{kind}.".startswith(f"{name}.") or not name for name in names)
 
@@ -412,7 +450,9 @@ def _texts(words: tuple[object, ...], least: int, most: int) -> list[str]:
     """The arguments of a command, with empty texts for those that may be left out. Raises RequestFailed for wrong ones."""
     found = [word for word in words if isinstance(word, str)]
     if len(found) != len(words) or not least <= len(found) <= most:
-        raise RequestFailed(f"the command takes {least} to {most} texts, the first one being the address of a document")
+        raise RequestFailed(
+            f"the command takes {least} to {most} texts, the first one being the address of a document"
+        )
     return [*found, *[""] * (most - len(found))]
 
 

@@ -27,7 +27,9 @@ class Ran:
 def run_function(checked: Checked, region: Region, function: str) -> Ran:
     """Run a function of a program with made-up inputs. Programs are interpreted; no Python of the document is executed."""
     hidden = {line for other in checked.regions if other is not region for line in other.lines}
-    lines = ["" if number in hidden else line for number, line in enumerate(checked.document.plain.split("\n"))]
+    lines = [
+        "" if number in hidden else line for number, line in enumerate(checked.document.plain.split("\n"))
+    ]
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.jsonl"
         program = Path(folder) / "program.py"
@@ -47,7 +49,9 @@ def run_function(checked: Checked, region: Region, function: str) -> Ran:
         if done.status != 0:
             return Ran(said.splitlines()[0] if said else f"{function} stopped", values, False)
         made_up = f"; {said.splitlines()[0]}" if said else ""
-        return Ran(f"{function} ran: {len(values)} values are shown where the mouse is{made_up}", values, True)
+        return Ran(
+            f"{function} ran: {len(values)} values are shown where the mouse is{made_up}", values, True
+        )
 
 
 def _values(trace: Path) -> dict[str, str]:

@@ -9,7 +9,16 @@ from lsprotocol import types as lsp
 
 from relax_explorer.core.codes.style import UNUSED_BINDING
 from relax_explorer.core.diagnostics import Diagnostic, Severity
-from relax_explorer.ui.editor.document import Document, Position, Range, TextEdit, Units, column_of, range_of, units_of
+from relax_explorer.ui.editor.document import (
+    Document,
+    Position,
+    Range,
+    TextEdit,
+    Units,
+    column_of,
+    range_of,
+    units_of,
+)
 from relax_explorer.ui.editor.offered import Offer, Signature
 from relax_explorer.ui.editor.overview import TOKEN_MODIFIERS, TOKEN_TYPES, Colored, Inlay, Lens, Outline
 
@@ -54,7 +63,9 @@ class Wire:
         """A position of the document. One outside of the text means the nearest inside."""
         if position.line >= len(self.document.starts):
             position = self.document.whole.end
-        return lsp.Position(position.line, units_of(self.document.line(position.line), position.column, self.units))
+        return lsp.Position(
+            position.line, units_of(self.document.line(position.line), position.column, self.units)
+        )
 
     def to_range(self, place: Range) -> lsp.Range:
         """A range of the document."""
@@ -68,10 +79,16 @@ class Wire:
 
     def to_diagnostic(self, problem: Diagnostic) -> lsp.Diagnostic:
         """A problem: its sentence, remarks and hint in one text, its other places beside it."""
-        place = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)) if problem.span is None else self._wide(range_of(problem.span))
+        place = (
+            lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+            if problem.span is None
+            else self._wide(range_of(problem.span))
+        )
         primary = problem.primary
         parts = [problem.message, *([primary.text] if primary is not None and primary.text else [])]
-        parts += [f"note: {remark}" for remark in problem.remarks] + ([f"hint: {problem.help}"] if problem.help else [])
+        parts += [f"note: {remark}" for remark in problem.remarks] + (
+            [f"hint: {problem.help}"] if problem.help else []
+        )
         others = [
             lsp.DiagnosticRelatedInformation(self.to_location(range_of(label.span)), label.text)
             for label in problem.labels
@@ -79,23 +96,38 @@ class Wire:
         ]
         tags = [lsp.DiagnosticTag.Unnecessary] if problem.code is UNUSED_BINDING else None
         return lsp.Diagnostic(
-            place, "\n".join(parts), _SEVERITIES[problem.level], problem.code.id, None, SOURCE, tags, others or None
+            place,
+            "\n".join(parts),
+            _SEVERITIES[problem.level],
+            problem.code.id,
+            None,
+            SOURCE,
+            tags,
+            others or None,
         )
 
     def _wide(self, place: Range) -> lsp.Range:
         """A range that is seen: at least one character, up to the end of its line."""
         found = self.to_range(place)
-        if found.start == found.end and place.start.column > 0 and not self.document.line(place.start.line)[place.start.column :]:
+        if (
+            found.start == found.end
+            and place.start.column > 0
+            and not self.document.line(place.start.line)[place.start.column :]
+        ):
             found.start = self.to_place(Position(place.start.line, place.start.column - 1))
         return found
 
     def to_edit(self, edits: Iterable[TextEdit]) -> lsp.WorkspaceEdit:
         """Changes of the document."""
-        return lsp.WorkspaceEdit({self.uri: [lsp.TextEdit(self.to_range(edit.range), edit.text) for edit in edits]})
+        return lsp.WorkspaceEdit(
+            {self.uri: [lsp.TextEdit(self.to_range(edit.range), edit.text) for edit in edits]}
+        )
 
     def to_inlay(self, inlay: Inlay) -> lsp.InlayHint:
         """A type behind the name of a binding."""
-        return lsp.InlayHint(self.to_place(inlay.position), inlay.text, lsp.InlayHintKind.Type, None, inlay.full)
+        return lsp.InlayHint(
+            self.to_place(inlay.position), inlay.text, lsp.InlayHintKind.Type, None, inlay.full
+        )
 
     def to_symbol(self, entry: Outline) -> lsp.DocumentSymbol:
         """An entry of the outline with those inside."""
