@@ -55,7 +55,7 @@ def _annotations(region: Region, place: Range) -> Iterator[Action]:
     here = [item for line in lines for item in region.by_line.get(line, ()) if _may_write(item)]
     for item in here[:1]:
         title = (
-            f"Write the StructInfo of {item.var.name}"
+            f"Write the StructInfo of {item.name}"
             if len(here) == 1
             else "Write the StructInfo of these bindings"
         )

@@ -99,7 +99,7 @@ def _of_variable(region: Region, item: Occurrence, values: Mapping[str, str]) ->
     found = definition_at(region, item)
     if found is None or region.module is None:
         return f"**{item.symbol.name}** · {item.symbol.root.kind}"
-    head = [f"**{found.var.name}** `{short_info(found.info)}`", *_origins(region.module, found)]
+    head = [f"**{found.name}** `{short_info(found.info)}`", *_origins(region.module, found)]
     head += [f"read by {_readers(region, item)}"]
     work = _work(region.module, found)
     head += [f"{work} FLOPs"] if work else []
@@ -163,7 +163,7 @@ def _reader(region: Region, line: int) -> str:
     if text.startswith("R.output"):
         return "R.output"
     made = region.by_line.get(line)
-    return made[0].var.name if made else f"line {line + 1}"
+    return made[0].name if made else f"line {line + 1}"
 
 
 def _work(module: IRModule, found: Definition) -> str:

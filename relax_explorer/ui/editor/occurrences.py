@@ -281,9 +281,12 @@ class _Walk:
     def _head(self, tokens: Sequence[Token]) -> None:
         """The parameters of a function: names at the beginning of each part in its brackets, the rest are annotations."""
         rest: list[Token] = []
+        end = next(
+            (n for n, token in enumerate(tokens) if token.text == ")" and token.depth == 0), len(tokens)
+        )
         for number, token in enumerate(tokens):
             before = tokens[number - 1].text if number else ""
-            if token.kind == "name" and token.depth == 1 and before in ("(", ",", "*", "["):
+            if token.kind == "name" and number < end and token.depth == 1 and before in ("(", ",", "*", "["):
                 kind = LENGTH if before == "[" or _is_scalar(tokens[number + 2 : number + 5]) else PARAMETER
                 symbol = Symbol(token.text, kind, self.scope.path)
                 self.scope.bind(token.text, symbol)

@@ -166,7 +166,7 @@ def _variables(region: Region, position: Position, call: OpenCall | None, place:
     if parameter is not None:
         seen = [item for item in seen if _is_of_kind(item.info, parameter.kind)]
         seen = _fitting(seen, region, call)
-    found = [Offer(item.var.name, "variable", short_info(item.info), place) for item in seen]
+    found = [Offer(item.name, "variable", short_info(item.info), place) for item in seen]
     return found + [
         Offer(name, "value", "shape variable", place, rank=1) for name in _lengths(seen) if parameter is None
     ]
@@ -180,8 +180,8 @@ def _in_scope(region: Region, position: Position) -> list[Definition]:
     owner = fn.outer.partition(".")[0] or fn.name
     found: dict[str, Definition] = {}
     for place, item in sorted(region.definitions.items(), reverse=True):
-        if item.function == owner and place.line < position.line and item.var.name != "_":
-            found.setdefault(item.var.name, item)
+        if item.function == owner and place.line < position.line and item.name != "_":
+            found.setdefault(item.name, item)
     return list(found.values())
 
 
@@ -226,15 +226,15 @@ def _fitting(seen: Sequence[Definition], region: Region, call: OpenCall | None) 
         return list(seen)
     others = {word for text in call.arguments for word in re.findall(r"[A-Za-z_]\w*", text)}
     asked = list(seen[:_MOST_ASKED])
-    known = {item.var.name: item for item in [*_in_scope(region, Position(region.lines.stop, 0)), *asked]}
+    known = {item.name: item for item in [*_in_scope(region, Position(region.lines.stop, 0)), *asked]}
     given = [known[word] for word in others if word in known]
     infos = {
-        item.var.name: item.info
+        item.name: item.info
         for item in [*given, *asked]
         if item.info is not None and not info_holders(item.info)
     }
     lines = [
-        f"{call.name}({', '.join([*call.arguments[: call.number], item.var.name, *call.arguments[call.number :]])})"
+        f"{call.name}({', '.join([*call.arguments[: call.number], item.name, *call.arguments[call.number :]])})"
         for item in asked
     ]
     wrong = _refused(infos, lines)

@@ -41,7 +41,7 @@ def inlays(region: Region, lines: range) -> list[Inlay]:
     first, last = max(lines.start, region.lines.start), min(lines.stop, region.lines.stop)
     shown = [item for line in range(first, last) for item in region.by_line.get(line, ())]
     return [
-        Inlay(item.place.end, f": {short_info(item.info)}", f"{item.var.name}: {item.info}")
+        Inlay(item.place.end, f": {short_info(item.info)}", f"{item.name}: {item.info}")
         for item in shown
         if is_untyped(item) and item.info is not None
     ]
@@ -54,7 +54,7 @@ def is_untyped(item: Definition) -> bool:
         type(binding) is e.VarBinding
         and binding.annotation is None
         and binding.var is item.var
-        and item.var.name != "_"
+        and item.name != "_"
     )
 
 

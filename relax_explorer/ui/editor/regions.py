@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,18 +13,20 @@ from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.phases.module_check import examined
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.finder import Found, programs
 from relax_explorer.core.syntax.surroundings import Excerpt
 from relax_explorer.ui.editor.document import Document, Position, Range, range_of
 from relax_explorer.ui.editor.occurrences import Occurrences, occurrences
 
+_NAME, _OF_BRANCH = re.compile(r"[^\W\d]\w*"), re.compile(r"(?:_then|_else)+")
+
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A variable of the module: the function that it belongs to, its binding (None: a parameter), and the place of its name."""
+    """A variable: its name in the text, the function of the module around it, its binding (None: a parameter), and the place of its name."""
 
     var: e.Var
+    name: str
     function: str
     binding: e.Binding | None
     place: Range
@@ -67,10 +70,11 @@ class Region:
                     continue
                 if binding is not None and var.span is binding.value.span:
                     continue  # normal form added it for a part of an expression
-                start = range_of(var.span).start
-                end = Position(start.line, start.column + len(var.name))
-                if self._text(var.span).startswith(var.name):
-                    found.setdefault(start, Definition(var, name, binding, Range(start, end)))
+                written = self._name(var)
+                if written:
+                    start = range_of(var.span).start
+                    place = Range(start, Position(start.line, start.column + len(written)))
+                    found.setdefault(start, Definition(var, written, name, binding, place))
         return found
 
     @cached_property
@@ -81,8 +85,12 @@ class Region:
             lines.setdefault(place.line, []).append(definition)
         return lines
 
-    def _text(self, span: Span) -> str:
-        return self.source.line(span.line)[span.column :]
+    def _name(self, var: e.Var) -> str:
+        """A variable as the text at its place names it: what a branch binds has a longer name in the module. Empty for other texts."""
+        assert var.span is not None  # the caller asks
+        match = _NAME.match(self.source.line(var.span.line), var.span.column)
+        written = "" if match is None else match[0]
+        return written if written == var.name or _OF_BRANCH.fullmatch(var.name.removeprefix(written)) else ""
 
 
 def _variables(fn: e.Function) -> Iterator[tuple[e.Var, e.Binding | None]]:

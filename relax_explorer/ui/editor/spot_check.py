@@ -15,7 +15,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from relax_explorer.core.codes.style import UNUSED_BINDING
+from relax_explorer.core.codes.well_formedness import NO_PUBLIC_FUNCTION
 from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.struct_info import ObjectStructInfo, StructInfo
 from relax_explorer.core.phases.module_check import has_unread_part, may_follow
 from relax_explorer.core.source import Span
@@ -27,9 +29,13 @@ from relax_explorer.ui.editor.regions import Checked, Region, Rules, checked_reg
 _PLAIN = re.compile(r"([ \t]+)([A-Za-z_]\w*)(?:: ([^=\s][^=]*?))? = (?!T\.|typing\.|TypeVar)(\S.*[)\w\]])$")
 _ODD = re.compile(r"[#\\]|\"\"\"|'''|\bmatch_cast\b|\bmatch_shape\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_READ = re.compile(
+    r"(?<![\w.])[A-Za-z_]\w*(?![\w]|=[^=])"
+)  # no operator behind `R.`, and no keyword of a call
 _DEF = re.compile(r"[ \t]*(?:async )?def[ \t]+(\w+)")
 _OWN = re.compile(r"[ \t]+(?!(?:return|if|else|elif|with|for|def|class|R\.output)\b)[A-Za-z_](?!.*:\s*$)")
 _BOUND = re.compile(r"[ \t]+([A-Za-z_]\w*)[ \t]*(?::[^=]*)?=(?!=)")
+_OF_MODULE = frozenset({NO_PUBLIC_FUNCTION})  # what the functions that are left out decide
 _MOST_ROUNDS, _MOST_LINES = 6, 300
 
 
@@ -55,7 +61,7 @@ def _typed(text: str) -> _Line | None:
     if (line := _line(text)) is not None or _OWN.match(text) is None or _ODD.search(text) is not None:
         return line
     bound = _BOUND.match(text)
-    reads = _WORD.findall(text, 0 if bound is None else bound.end())
+    reads = _READ.findall(text, 0 if bound is None else bound.end())
     return _Line(_margin(text), "" if bound is None else bound[1], frozenset(reads))
 
 
@@ -73,7 +79,7 @@ def _line(text: str) -> _Line | None:
     return _Line(
         len(match[1]),
         match[2],
-        frozenset(_WORD.findall(text, match.start(3) if match[3] else match.start(4))),
+        frozenset(_READ.findall(text, match.start(3) if match[3] else match.start(4))),
     )
 
 
@@ -120,7 +126,7 @@ class Before:
         """The lines in which each word stands, other than as the name that a plain line binds."""
         found: dict[str, list[int]] = {}
         for number, (text, line) in enumerate(zip(self.texts, self.plain, strict=True)):
-            for word in line.reads if line is not None else set(_WORD.findall(text)):
+            for word in line.reads if line is not None else set(_READ.findall(text)):
                 found.setdefault(word, []).append(number)
         return found
 
@@ -133,15 +139,24 @@ class Before:
                 found.setdefault(line.name, []).append(number)
         return found
 
+    @cached_property
+    def ends(self) -> list[int]:
+        """The plain lines at the end of a branch."""
+        return [n for n, line in enumerate(self.plain) if line is not None and _is_end(self.texts, n)]
+
     def prepare(self) -> None:
         """Derive all of this, while the user thinks."""
-        for _ in (self.infos, self.readers, self.binders, self.parts):
+        for _ in (self.infos, self.readers, self.binders, self.parts, self.ends):
             pass
+
+
+def _info(var: Var) -> str:
+    return str(var.struct_info)
 
 
 def _infos(region: Region) -> dict[tuple[int, str], StructInfo | None]:
     first = region.lines.start
-    return {(place.line - first, item.var.name): item.info for place, item in region.definitions.items()}
+    return {(place.line - first, item.name): item.info for place, item in region.definitions.items()}
 
 
 def _parts(texts: Sequence[str]) -> Iterator[_Part]:
@@ -162,6 +177,12 @@ def _parts(texts: Sequence[str]) -> Iterator[_Part]:
         starts.append((name, first, inside + 1))
     for (name, first, inside), (_, end, _) in pairwise([*starts, ("", len(texts), 0)]):
         yield _Part(name, first, inside, end)
+
+
+def _is_end(texts: Sequence[str], number: int) -> bool:
+    """True if less indentation follows a line."""
+    following = next((text for text in texts[number + 1 : number + 50] if text.strip()), "")
+    return _margin(following) < _margin(texts[number])
 
 
 def _margin(text: str) -> int:
@@ -296,7 +317,7 @@ class _Edit:
 
     def _concerned(self, region: Region, wanted: set[int]) -> set[int] | None:
         """The plain lines that the edit concerns beside those that were checked. None if a function has another type now."""
-        if region.module is None or not self._same_signature(region):
+        if region.module is None:
             return None
         infos, old_infos = _infos(region), self.before.infos
         wrong = {
@@ -304,6 +325,8 @@ class _Edit:
             for item in region.problems
             if item.is_error and item.span is not None
         }
+        if not self._same_signature(region, bool(wrong)):
+            return None
         more: set[int] = set()
         names = {(number, line.name) for number in wanted if (line := self.line(number)) is not None}
         for number, name in names:
@@ -341,13 +364,18 @@ class _Edit:
             if place is not None:
                 yield place
 
-    def _same_signature(self, region: Region) -> bool:
+    def _same_signature(self, region: Region, has_errors: bool) -> bool:
+        """True if callers see the same functions. The result of one with an error may be unknown, which causes no problem for them."""
         old = self.before.region.module
-        functions = region.module.relax_functions if region.module is not None else {}
-        return old is not None and all(
-            name in old.relax_functions and str(fn.struct_info) == str(old.relax_functions[name].struct_info)
-            for name, fn in functions.items()
-        )
+        for name, fn in (region.module.relax_functions if region.module is not None else {}).items():
+            was = old.relax_functions.get(name) if old is not None else None
+            if was is not None and str(fn.struct_info) == str(was.struct_info):
+                continue
+            if was is None or not has_errors or [*map(_info, fn.params)] != [*map(_info, was.params)]:
+                return False
+            if fn.ret_struct_info is not None and type(fn.ret_struct_info) is not ObjectStructInfo:
+                return False
+        return True
 
     # -- problems -------------------------------------------------------------------------------------------------
 
@@ -375,10 +403,17 @@ class _Edit:
         )
 
     def _is_told(self, item: Diagnostic, probe: _Probe, above: int) -> bool:
-        if item.span is None or (number := item.span.line - above) not in probe.full:
+        """True for a problem of a line that stands as it is. What the probe leaves out may read a variable."""
+        if item.span is None or item.span.line - above not in probe.full:
             return False
-        line = self.line(number)
-        return item.code is not UNUSED_BINDING or line is None or not self.readers(line.name, number)
+        if item.code in _OF_MODULE:
+            return False
+        var = getattr(item.primary.place, "var", None) if item.primary is not None else None
+        return (
+            item.code is not UNUSED_BINDING
+            or var is None
+            or not self.readers(var.name, item.span.end_line - above)
+        )
 
 
 def _moved(item: Diagnostic, source: Excerpt, edit: _Edit | None, above: int) -> Diagnostic:
@@ -418,6 +453,12 @@ class _Probe:
             self.lines[number] = edit.texts[number]
         self._add_outside()
         waiting = sorted(self.full)
+        for number in self._ends():
+            stub = self._stub(number)
+            if stub is None:
+                return False
+            self.lines[number] = stub
+            waiting.append(number)
         while waiting:
             number = waiting.pop()
             line = edit.line(number)
@@ -434,6 +475,17 @@ class _Probe:
                 self.lines[place] = stub
                 waiting.append(place)
         return True
+
+    def _ends(self) -> Iterator[int]:
+        """The last lines of branches, which bind what the branch is worth; without them it would be empty."""
+        edit = self.edit
+        for number in {
+            edit.start - 1,
+            *[now for end in edit.before.ends if (now := edit.now(end)) is not None],
+        }:
+            is_left_out = number in self.part and not self.lines[number] and edit.line(number) is not None
+            if is_left_out and _is_end(edit.texts, number):
+                yield number
 
     def _stub(self, number: int) -> str | None:
         """A value of the StructInfo that a plain line had."""
