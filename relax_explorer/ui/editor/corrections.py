@@ -8,6 +8,7 @@ from functools import partial
 
 from relax_explorer.core import ops
 from relax_explorer.core.diagnostics import Diagnostic, Edit, Failure
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.walk import info_holders
 from relax_explorer.ui.editor.applied_passes import legalized, normalized_function
@@ -99,10 +100,18 @@ def _rewrites(region: Region, place: Range) -> Iterator[Action]:
     op = ops.find(f"relax.{named[0]}") if named is not None else None
     if named is not None and op is not None and op.is_lowered():
         yield Action(f"Replace R.{named[0]} by kernels", REWRITE, partial(legalized, region, named[0]))
-    if place.start.line <= fn.place.start.line:
+    if place.start.line <= fn.place.start.line and _has_operators(region, fn.name):
         yield Action("Replace all operators by kernels (LegalizeOps)", REWRITE, partial(legalized, region))
     if _adds_bindings(region, fn.name):
         yield Action(f"Write {fn.name} in normal form", REWRITE, partial(normalized_function, region, fn))
+
+
+def _has_operators(region: Region, name: str) -> bool:
+    """True if a function calls an operator that becomes a kernel."""
+    fn = region.module.relax_functions.get(name) if region.module is not None else None
+    values = [binding.value for binding in facts(fn).bindings] if fn is not None else []
+    called = {value.op.name for value in values if type(value) is e.Call and type(value.op) is e.OpRef}
+    return any((op := ops.find(name)) is not None and op.is_lowered() for name in called)
 
 
 def _adds_bindings(region: Region, name: str) -> bool:

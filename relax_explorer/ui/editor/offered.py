@@ -164,7 +164,12 @@ def _variables(region: Region, position: Position, call: OpenCall | None, place:
     if call is not None and call.operator is not None and (parameter is None or not parameter.is_operand):
         return []
     if parameter is not None:
-        seen = [item for item in seen if _is_of_kind(item.info, parameter.kind)]
+        kind = (
+            Kind.TENSOR
+            if parameter.kind is Kind.TENSORS and call is not None and call.inside
+            else parameter.kind
+        )
+        seen = [item for item in seen if _is_of_kind(item.info, kind)]
         seen = _fitting(seen, region, call)
     found = [Offer(item.name, "variable", short_info(item.info), place) for item in seen]
     return found + [

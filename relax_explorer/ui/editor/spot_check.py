@@ -27,7 +27,7 @@ from relax_explorer.ui.editor.document import Document
 from relax_explorer.ui.editor.regions import Checked, Region, Rules, checked_region, key_of
 
 _PLAIN = re.compile(r"([ \t]+)([A-Za-z_]\w*)(?:: ([^=\s][^=]*?))? = (?!T\.|typing\.|TypeVar)(\S.*[)\w\]])$")
-_ODD = re.compile(r"[#\\]|\"\"\"|'''|\bmatch_cast\b|\bmatch_shape\b")
+_ODD = re.compile(r"^\s*(?:cls|self)\b|[#\\]|\"\"\"|'''|\bmatch_cast\b|\bmatch_shape\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _READ = re.compile(
     r"(?<![\w.])[A-Za-z_]\w*(?![\w]|=[^=])"
