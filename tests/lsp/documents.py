@@ -90,13 +90,13 @@ def place(region: Region, text: str, skip: int = 0) -> Position:
 
 
 def shown(problems: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[tuple[object, ...]]:
-    """What an editor shows of problems."""
+    """What an editor shows of problems, but for the name that a hint guesses: a spot check looks among fewer names."""
     return [
         (
             item.code.id,
             str(item.level),
             item.message,
-            item.help,
+            "" if item.help.startswith("did you mean") else item.help,
             str(item.span),
             tuple((str(label.span), label.text) for label in item.labels),
             tuple((str(edit.span), edit.text) for edit in item.edits),

@@ -3,6 +3,7 @@
 In the edited function, lines `name = value` that do not matter are left empty; of those that are read by others, a value of the
 same StructInfo takes the place. If the StructInfo of a variable changes, its readers are checked, too. Functions that the lines do
 not mention are left out. Line numbers stay, so that all places are right. Where an edit may change more than that, there is no answer.
+A hint that guesses a name may guess another one than the check of the whole, which has all names.
 """
 
 from __future__ import annotations
