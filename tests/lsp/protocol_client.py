@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 COMMAND = (sys.executable, "-m", "relax_explorer", "lsp")
 CAPABILITIES = {
     "textDocument": {"codeAction": {"resolveSupport": {"properties": ["edit"]}}},
@@ -50,6 +50,9 @@ class Client:
             else:
                 self.notes.append(message)
             self.news.set()
+        for future in self._waiting.values():  # the server ended
+            if not future.done():
+                future.set_exception(EOFError("the server ended"))
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -131,7 +134,8 @@ async def served(
         client.tell("exit")
         assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
         assert process.stderr is not None
-        assert (await process.stderr.read()).decode() == ""
+        errors = (await process.stderr.read()).decode()
+        assert errors == "", errors
     finally:
         client.reader.cancel()
         if process.returncode is None:

@@ -140,6 +140,9 @@ CALLS = tuple(
 2 serve {plain} --port 70000
 2 serve {plain} --port -1
 2 serve {plain} --port x
+2 lsp {plain}
+2 lsp --profile mlir
+2 lsp --port 3
 2 completion
 2 completion powershell
 0 completion bash

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from typing import TypeVar
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -23,7 +23,7 @@ from relax_explorer.ui.editor.hover_text import hover
 from relax_explorer.ui.editor.occurrences import Occurrence
 from relax_explorer.ui.editor.regions import Checked, Region, Rules
 from relax_explorer.ui.lsp.last_run import run_function
-from relax_explorer.ui.lsp.open_texts import OpenText, OpenTexts
+from relax_explorer.ui.lsp.open_texts import Closed, OpenText, OpenTexts
 from relax_explorer.ui.lsp.wire_forms import LEGEND, Wire, to_signature
 from relax_explorer.version import __version__
 from relax_explorer.viz.visible import visible
@@ -109,7 +109,10 @@ class RelaxServer(LanguageServer):
     async def checked(self, uri: str) -> tuple[OpenText, Checked, Wire]:
         """An open document with the check of its present text."""
         text = self.text(uri)
-        checked = await self.open_texts.fresh(text)
+        try:
+            checked = await self.open_texts.fresh(text)
+        except Closed:
+            raise RequestFailed(f"{visible(uri)} was closed") from None
         return text, checked, self.wire(text, checked.document)
 
     # -- names ----------------------------------------------------------------------------------------------------
@@ -377,9 +380,10 @@ def _or_fail(answer: Callable[[], _A]) -> _A:
 
 
 def _is_unexpected(record: logging.LogRecord) -> bool:
-    """False for the log of a request that has no answer: its error tells the user."""
+    """False for the log of a request that is wrong or has no answer: its error tells the client."""
     error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, (RequestFailed, asyncio.CancelledError, CancelledError))
+    is_answer = isinstance(error, (JsonRpcException, asyncio.CancelledError, CancelledError))
+    return not is_answer or isinstance(error, JsonRpcInternalError)
 
 
 def language_server(rules: Rules) -> RelaxServer:

@@ -24,8 +24,12 @@ _LONGEST = 0.1  # seconds that the thread leaves the interpreter to the loop
 Told = Callable[["OpenText", list[Diagnostic], bool], None]
 
 
+class Closed(Exception):
+    """The document was closed while somebody waited for its check."""
+
+
 class Superseded(Exception):
-    """The text changed while it was checked."""
+    """The text changed while it was checked, or was closed."""
 
 
 @dataclass(eq=False)
@@ -41,7 +45,8 @@ class OpenText:
     values: dict[str, str] = field(default_factory=dict)
     ran: str = ""  # the text whose run gave the values
     pending: asyncio.Task[None] | None = None
-    running: asyncio.Future[Checked] | None = None
+    running: asyncio.Future[None] | None = None
+    is_open: bool = True
 
     def __post_init__(self) -> None:
         self.names = unchecked(self.document)
@@ -69,7 +74,6 @@ class OpenTexts:
         self.rules, self.told = rules, told
         self.texts: dict[str, OpenText] = {}
         self._thread = ThreadPoolExecutor(1, "check")
-        self._stop = threading.Event()
         self._is_free = threading.Event()
         self._is_free.set()
 
@@ -87,21 +91,20 @@ class OpenTexts:
     def close(self, uri: str) -> None:
         """Forget a document."""
         text = self.texts.pop(uri, None)
-        if text is not None and text.pending is not None:
-            text.pending.cancel()
+        if text is not None:
+            text.is_open = False
+            if text.pending is not None:
+                text.pending.cancel()
 
     def end(self) -> None:
         """Give up all work."""
         for uri in list(self.texts):
             self.close(uri)
-        self._stop.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _start(self, text: OpenText) -> None:
         if text.pending is not None:
             text.pending.cancel()
-        if text.running is not None:
-            self._stop.set()  # its thread gives up
         text.pending = asyncio.get_running_loop().create_task(self._refresh(text))
 
     async def _refresh(self, text: OpenText) -> None:
@@ -118,48 +121,46 @@ class OpenTexts:
         await self.fresh(text)
 
     async def fresh(self, text: OpenText) -> Checked:
-        """The check of the whole of the present text; who waits gets that of the last edit."""
+        """The check of the whole of the present text; who waits gets that of the last edit. Raises Closed."""
         while not text.is_fresh:
+            if not text.is_open:
+                raise Closed
             if text.running is None:
                 text.running = asyncio.ensure_future(self._check(text))
-            try:
-                await asyncio.shield(text.running)
-            except Superseded:
-                continue
+            await asyncio.shield(text.running)
         assert text.checked is not None  # a fresh text was checked
         return text.checked
 
-    async def _check(self, text: OpenText) -> Checked:
-        """Check the whole in the thread. Raises Superseded."""
-        document, before = text.document, text.checked
-        self._stop.clear()
+    async def _check(self, text: OpenText) -> None:
+        """Check the whole in the thread, and keep the result if the text is still the same."""
+        document = text.document
         try:
-            loop = asyncio.get_running_loop()
-            checked, prepared = await loop.run_in_executor(self._thread, self._work, document, before)
+            done = await asyncio.get_running_loop().run_in_executor(self._thread, self._work, text, document)
         finally:
             text.running = None
-        if document is not text.document:
-            raise Superseded
-        text.checked, text.before = checked, prepared
-        if self.texts.get(text.uri) is text:
-            self.told(text, checked.problems, True)
-        return checked
+        if done is not None and document is text.document:
+            text.checked, text.before = done
+            if text.is_open:
+                self.told(text, done[0].problems, True)
 
-    def _work(self, document: Document, before: Checked | None) -> tuple[Checked, tuple[Before, ...]]:
+    def _work(self, text: OpenText, document: Document) -> tuple[Checked, tuple[Before, ...]] | None:
+        """A check of the whole; None if another edit came meanwhile."""
         owner = threading.get_ident()
 
         def pause() -> None:
             if threading.get_ident() == owner:
-                if self._stop.is_set():
+                if document is not text.document or not text.is_open:
                     raise Superseded
                 self._is_free.wait(_LONGEST)
 
         Pauses.pause = pause
         try:
-            checked = check(document, self.rules, before)
-            prepared = tuple(map(Before, checked.regions))
-            for item in prepared:
+            checked = check(document, self.rules, text.checked)
+            before = tuple(map(Before, checked.regions))
+            for item in before:
                 item.prepare()
-            return checked, prepared
+            return checked, before
+        except Superseded:
+            return None
         finally:
             Pauses.pause = None
