@@ -139,7 +139,7 @@ LSP = Command(
     "lsp",
     "Answer an editor in the Language Server Protocol, on standard input and output.",
     Handler("editing", "lsp"),
-    (PROFILE, ALLOW_UNKNOWN_OPS),
+    (PROFILE, ALLOW_UNKNOWN_OPS, flag("--stdio", "what some editors say; it is always so")),
     ("relax-explorer lsp", "relax-explorer lsp --profile tvm"),
 )
 

@@ -393,5 +393,5 @@ async def test_it_ends_with_its_editor() -> None:
 
 async def test_the_profile_of_tvm() -> None:
     text = PROGRAM.replace("R.exp(lv)", "R.exp(lv, 3)")
-    async with served("--profile", "tvm") as client:
+    async with served("--profile", "tvm", "--stdio") as client:
         assert await client.problems(client.open(text))

@@ -1,7 +1,7 @@
 /** A thin client of `rxe lsp`: it starts the server, opens terminals, and shows stages beside each other. */
 
 import * as vscode from "vscode";
-import { LanguageClient, LanguageClientOptions, ServerOptions, TransportKind } from "vscode-languageclient/node";
+import { LanguageClient, LanguageClientOptions, ServerOptions } from "vscode-languageclient/node";
 import { SCHEME, StageTexts, Stages } from "./stages";
 
 const SETTINGS = "relaxExplorer";
@@ -40,7 +40,8 @@ async function start(): Promise<void> {
   if (settings.get<boolean>("allowUnknownOperators", false)) {
     args.push("--allow-unknown-ops");
   }
-  const server: ServerOptions = { command, args, transport: TransportKind.stdio };
+  // With a transport, the client would add an argument; standard input and output are what it takes without.
+  const server: ServerOptions = { command, args };
   client = new LanguageClient(SETTINGS, "Relax Explorer", server, options());
   try {
     await client.start();

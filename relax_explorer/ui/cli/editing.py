@@ -8,8 +8,8 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.editor.regions import Rules
 
 
-def lsp(profile: str, allow_unknown_ops: bool) -> int:
-    """Answer an editor on standard input and output until it ends the server."""
+def lsp(profile: str, allow_unknown_ops: bool, stdio: bool) -> int:
+    """Answer an editor on standard input and output until it ends the server. There is no other way, so that `stdio` says nothing."""
     try:
         from relax_explorer.ui.lsp.language_server import language_server
     except ModuleNotFoundError:

@@ -32,12 +32,11 @@ def run_function(checked: Checked, region: Region, function: str) -> Ran:
     ]
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.jsonl"
-        program = Path(folder) / "program.py"
-        program.write_bytes("\n".join(lines).encode("utf-8", "backslashreplace"))
-        words = ["run", str(program), "--private", "--trace", str(trace), "--format", "json"]
+        program = "\n".join(lines).encode("utf-8", "backslashreplace")
+        words = ["run", "-", "--private", "--trace", str(trace), "--format", "json"]
         command = own_python(_START, *words, *(["--func", function] if function else []))
         try:
-            done = run_child(command, b"", _SECONDS, is_python=True)
+            done = run_child(command, program, _SECONDS, is_python=True)
         except ChildTimeout:
             return Ran(f"{function} did not end in {_SECONDS:.0f} seconds", {}, False)
         except ChildOutputTooLong:
@@ -45,7 +44,7 @@ def run_function(checked: Checked, region: Region, function: str) -> Ran:
         except OSError as error:
             return Ran(f"{function} can't be run: {error.strerror or error}", {}, False)
         values = _values(trace)
-        said = done.errors.decode("utf-8", "replace").replace(str(program), region.document.name).strip()
+        said = done.errors.decode("utf-8", "replace").replace("<stdin>", checked.document.name).strip()
         if done.status != 0:
             return Ran(said.splitlines()[0] if said else f"{function} stopped", values, False)
         made_up = f"; {said.splitlines()[0]}" if said else ""
