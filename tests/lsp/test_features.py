@@ -15,7 +15,7 @@ from relax_explorer.ui.editor import corrections, hover_text, offered, overview
 from relax_explorer.ui.editor.applied_passes import applied
 from relax_explorer.ui.editor.document import Document, Position, Range, with_edits
 from relax_explorer.ui.editor.regions import Region, check
-from tests.lsp.documents import FILES, MAIN, PROGRAM, PYTHON, RULES, of_file, opened, place, program
+from tests.lsp.documents import FILES, HEAD, MAIN, PROGRAM, PYTHON, RULES, of_file, opened, place, program
 
 SMALL = [path for path in FILES if path.stat().st_size < 60_000]
 
@@ -47,6 +47,19 @@ def hovered(region: Region, text: str, skip: int = 0) -> str:
 def test_hover(text: str, skip: int, parts: list[str]) -> None:
     shown = hovered(program(), text, skip)
     assert all(part in shown for part in parts), shown
+
+
+def test_hover_tells_which_length_a_shape_variable_is() -> None:
+    text = PROGRAM.replace('x: R.Tensor(("n", 16)', 'x: R.Tensor(("n", "k")').replace(
+        "w: R.Tensor((16, 8)", "w: R.Tensor((k, 8)"
+    )
+    region = program(
+        text.replace(
+            "        n = T.int64()\n        y", "        n = T.int64()\n        k = T.int64()\n        y"
+        )
+    )
+    assert "**x** `(n, k) f32` · n ← x.shape[0] · k ← x.shape[1]" in hovered(region, "x: R.Tensor")
+    assert "**k** · shape variable `int64` · k ← x.shape[1]" in hovered(region, "k, 8")
 
 
 def test_hover_tells_values_of_the_last_run() -> None:
@@ -264,6 +277,28 @@ def test_the_fix_of_the_hint() -> None:
         problem = next(item for item in region.problems if item.edits)
         document = Document("model.py", chosen(region, "z: R.Tensor", problem.help))
         assert len(check(document, RULES).problems) < len(region.problems)
+
+
+def test_a_fix_of_several_lines_has_the_margin_of_its_place() -> None:
+    sub = """    @R.function(private=True)
+    def sub(p: R.Tensor((9, 8), "float32")) -> R.Tensor((9, 8), "float32"):
+        return p
+
+"""
+    wrong = (
+        (HEAD + sub + MAIN)
+        .replace("z = R.nn.softmax(y)", "z = cls.sub(y)")
+        .replace("R.add(z, y)", "R.add(z, z)")
+    )
+    fixed = []
+    for margin in ("", "    "):
+        lines = [f"{margin}{line}" if line else "" for line in wrong.split("\n")]
+        (region,) = opened("\n".join(["def outer():", *lines])).regions
+        problem = next(item for item in region.problems if any("\n" in edit.text for edit in item.edits))
+        text = chosen(region, "y)\n", problem.help)
+        assert len(opened(text).problems) < len(region.problems)
+        fixed.append([line.removeprefix(margin) for line in text.split("\n")])
+    assert fixed[0] == fixed[1]
 
 
 def test_written_types() -> None:
