@@ -63,6 +63,16 @@ def test_what_is_no_name_of_the_program(text: str) -> None:
     )
 
 
+def test_the_keyword_of_a_call_is_no_variable() -> None:
+    region = program(
+        PROGRAM.replace(
+            "y = R.matmul(x, w)\n", "axis = R.matmul(x, w)\n        y = R.nn.softmax(axis, axis=-1)\n"
+        )
+    )
+    assert lines_of(region, "axis = ") == [-14, 15]
+    assert region.names.at(place(region, "axis=-1")) is None
+
+
 def test_a_function_inside_has_names_of_its_own() -> None:
     region = program(
         PROGRAM.replace(

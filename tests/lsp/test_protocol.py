@@ -226,6 +226,9 @@ async def test_a_client_chooses_its_units(encoding: Any) -> None:
         uri = client.open(wide)
         starts = [problem["range"]["start"] for problem in await client.problems(uri)]
         assert {"line": Y, "character": units_of(wide.split("\n")[Y], column, encoding)} in starts
+        units = units_of(wide.split("\n")[Y], column, encoding)
+        client.change(uri, {"range": span(Y, units, units + 2), "text": "w"})
+        assert "RX0014" not in [problem["code"] for problem in await client.problems(uri)]
 
 
 async def test_questions_about_what_is_not_there() -> None:
