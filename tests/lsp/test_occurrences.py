@@ -69,7 +69,7 @@ def test_the_keyword_of_a_call_is_no_variable() -> None:
             "y = R.matmul(x, w)\n", "axis = R.matmul(x, w)\n        y = R.nn.softmax(axis, axis=-1)\n"
         )
     )
-    assert lines_of(region, "axis = ") == [-14, 15]
+    assert lines_of(region, "axis = ") == [-15, 16]
     assert region.names.at(place(region, "axis=-1")) is None
 
 
