@@ -13,7 +13,7 @@ from tests.support.import_circles import import_circles
 from tests.support.module_sizes import PACKAGE, ROOT, module_sizes, stale_exceptions, table
 
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
-SKIPPED_DIRECTORIES = {"dist", "corpus", "htmlcov", "__pycache__"}
+SKIPPED_DIRECTORIES = {"dist", "corpus", "htmlcov", "__pycache__", "node_modules"}
 HIDDEN = (".git", ".venv", ".mypy", ".ruff", ".pytest", ".hypothesis", ".import", ".idea", ".vscode")
 TEXT_SUFFIXES = {".py", ".md", ".toml", ".cfg", ".tcss", ".json", ".yml", ".yaml", ".txt", ""}
 

@@ -138,6 +138,16 @@ SERVE = Command(
     ),
 )
 
+ALLOW_UNKNOWN_OPS = flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error")
+
+LSP = Command(
+    "lsp",
+    "Answer an editor in the Language Server Protocol, on standard input and output.",
+    Handler("editing", "lsp"),
+    (PROFILE, ALLOW_UNKNOWN_OPS, flag("--stdio", "what some editors say; it is always so")),
+    ("relax-explorer lsp", "relax-explorer lsp --profile tvm"),
+)
+
 # -- program commands ------------------------------------------------------------------------------------------------
 # Commands that read a program and its stages: print, check, change, compare and search their text, and draw them.
 
@@ -183,7 +193,7 @@ CHECK = Command(
         choice(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
-        flag("--allow-unknown-ops", "an operator that nobody declared is a warning, not an error"),
+        ALLOW_UNKNOWN_OPS,
         form("--output-format", "text", "concise", "json", "github", "sarif", "junit"),
     ),
     (
@@ -513,6 +523,7 @@ COMMANDS: tuple[Command[int | Result], ...] = (
     TUI,
     PLAY,
     SERVE,
+    LSP,
     SHOW,
     CHECK,
     OPT,

@@ -142,6 +142,9 @@ CALLS = tuple(
 2 serve {plain} --port x
 2 serve --web
 2 serve {missing} --web
+2 lsp {plain}
+2 lsp --profile mlir
+2 lsp --port 3
 2 completion
 2 completion powershell
 0 completion bash

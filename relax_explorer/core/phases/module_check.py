@@ -15,12 +15,12 @@ from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.expected import expect
-from relax_explorer.core.ir.expr import UNREAD, op_ref
+from relax_explorer.core.ir.expr import UNREAD, Function, op_ref
 from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.phases import phase_claims
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.source import Span
-from relax_explorer.core.syntax.parser import parse
+from relax_explorer.core.source import Source, Span
+from relax_explorer.core.syntax.parser import parse, read
 
 
 @collector_at_rest()
@@ -55,9 +55,32 @@ def check(
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
+    return list(_examined(module, profile, prover, allow_unknown_ops).problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A text as `check` sees it: its problems, and its module in normal form, without the parts that can't be read. None: nothing can."""
+
+    module: IRModule | None
+    problems: tuple[Diagnostic, ...]
+
+
+def examined(
+    source: Source, profile: str = "spec", prover: str = "arithmetic", allow_unknown_ops: bool = False
+) -> Examined:
+    """A text of TVMScript with its problems, and what could be read of it. The arguments are those of `check`."""
+    module, report = read(source)
+    if module is not None and not report.errors:
+        return _examined(module, profile, prover, allow_unknown_ops)
+    failure = ParseError(*[item for item in report.sorted() if not item.tvm_only], module=module)
+    return _with_rest(failure, profile, prover, allow_unknown_ops)
+
+
+def _examined(module: IRModule, profile: str, prover: str, allow_unknown_ops: bool) -> Examined:
     result = checked(module, profile, prover)
     found = judged([*result.problems, *_unused(result.module), *module.refused], profile, allow_unknown_ops)
-    return sorted(found, key=Diagnostic.order)
+    return Examined(result.module, tuple(sorted(found, key=Diagnostic.order)))
 
 
 def check_profile(profile: str) -> None:
@@ -108,23 +131,31 @@ def problems(
 
     Of a function with an unreadable part, `check` says no warning but that of an unknown operator: the part may use a value.
     """
+    return _with_rest(failure, profile, prover, allow_unknown_ops).problems
+
+
+@collector_at_rest()
+def _with_rest(failure: ParseError, profile: str, prover: str, allow_unknown_ops: bool) -> Examined:
+    """What can be read of a text, with all problems."""
     if failure.module is None:
-        return tuple(judged(failure.diagnostics, profile, allow_unknown_ops))
+        return Examined(None, tuple(judged(failure.diagnostics, profile, allow_unknown_ops)))
     partial = [
         fn.span
         for fn in failure.module.relax_functions.values()
-        if fn.span is not None and any_expr(fn, lambda expr: expr is op_ref(UNREAD))
+        if fn.span is not None and has_unread_part(fn)
     ]
-    found = [
-        item
-        for item in check(failure.module, profile, False, prover, allow_unknown_ops)
-        if not (_may_follow(item) and _is_inside(item, partial))
-    ]
-    read = judged(failure.diagnostics, profile, allow_unknown_ops)
-    return tuple(sorted([*read, *found], key=Diagnostic.order))
+    rest = _examined(failure.module, profile, prover, allow_unknown_ops)
+    found = [item for item in rest.problems if not (may_follow(item) and _is_inside(item, partial))]
+    unread = judged(failure.diagnostics, profile, allow_unknown_ops)
+    return Examined(rest.module, tuple(sorted([*unread, *found], key=Diagnostic.order)))
 
 
-def _may_follow(item: Diagnostic) -> bool:
+def has_unread_part(fn: Function) -> bool:
+    """True if a part of a function could not be read."""
+    return any_expr(fn, lambda expr: expr is op_ref(UNREAD))
+
+
+def may_follow(item: Diagnostic) -> bool:
     """True for a problem that an unread part of its function may cause."""
     return item.code in _MAY_FOLLOW if item.is_error else item.code is not UNKNOWN_OPERATOR
 
