@@ -288,12 +288,13 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_command_of_a_hint_installs_what_the_extra_says() -> None:
     """An extra can't be named where a checkout is installed: the hint names the package itself."""
-    from relax_explorer.ui.cli import comparing, exploring
+    from relax_explorer.ui.cli import comparing, editing, exploring
 
     extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
     assert extras["serve"] == [exploring._SERVER]
+    assert extras["lsp"] == [*editing._PACKAGES]
     assert extras["distributed"] == [comparing._SCHEDULER]
 
 

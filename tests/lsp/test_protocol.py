@@ -377,7 +377,7 @@ async def test_random_edits(seed: int) -> None:
 def test_without_pygls_it_tells_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "relax_explorer.ui.lsp.language_server", None)
     done = rxe_cli("lsp")
-    assert (done.exit_code, "pip install 'relax-explorer[lsp]'" in done.output) == (2, True)
+    assert (done.exit_code, "pip install 'pygls>=2.0,<3' '" in done.output) == (2, True)
 
 
 async def test_it_ends_with_its_editor() -> None:
