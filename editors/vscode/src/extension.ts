@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { LanguageClient, LanguageClientOptions, ServerOptions } from "vscode-languageclient/node";
+import { showPage } from "./page";
 import { SCHEME, StageTexts, Stages } from "./stages";
 
 const SETTINGS = "relaxExplorer";
@@ -18,6 +19,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     register(command, async () => openTerminal(await ask("rxe.command", ...(await place()), command)));
   }
   register("applyPass", async () => applyPass(texts));
+  register("page", page);
   register("restart", restart);
   context.subscriptions.push(
     vscode.workspace.onDidChangeConfiguration((change) => {
@@ -98,6 +100,17 @@ function openTerminal(line: unknown): void {
   const terminal = vscode.window.createTerminal({ name: "Relax Explorer" });
   terminal.show();
   terminal.sendText(line.replace(/^rxe/, () => (/\s/.test(command) ? `"${command}"` : command)));
+}
+
+/** The page of the document in front, as it stands on the disk. */
+async function page(): Promise<void> {
+  const document = vscode.window.activeTextEditor?.document;
+  if (document === undefined || document.uri.scheme !== "file") {
+    void vscode.window.showWarningMessage("Relax: the page is that of a file; save the text first.");
+    return;
+  }
+  await document.save();
+  await showPage(vscode.workspace.getConfiguration(SETTINGS).get<string>("command", "rxe"), document.uri);
 }
 
 /** The document and the function at the cursor, by the outline; the function is "" outside of all. */
