@@ -22,7 +22,13 @@ export async function showPage(command: string, file: vscode.Uri): Promise<void>
     localResourceRoots: [],
     retainContextWhenHidden: true,
   });
-  panel.webview.html = html;
+  panel.webview.html = html.replace("<html", `<html data-theme="${isDark() ? "dark" : "light"}"`);
+}
+
+/** True in a dark theme of the editor. */
+function isDark(): boolean {
+  const { kind } = vscode.window.activeColorTheme;
+  return kind === vscode.ColorThemeKind.Dark || kind === vscode.ColorThemeKind.HighContrast;
 }
 
 /** The page; undefined if it was cancelled or could not be made, which is told. */

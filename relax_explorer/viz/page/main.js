@@ -245,8 +245,9 @@ class Page {
   }
 }
 
-/** The theme of the reader's system, until a key changes it. */
+/** The theme that a host of the page has set, else that of the reader's system, until a key changes it. */
 function followSystem() {
+  if (document.documentElement.dataset["theme"]) return;
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   document.documentElement.dataset["theme"] = dark.matches ? "dark" : "light";
   dark.addEventListener("change", () => (document.documentElement.dataset["theme"] = dark.matches ? "dark" : "light"));
