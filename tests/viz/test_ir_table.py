@@ -7,7 +7,9 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.viz.compact import OpClass, of_operator, op_class
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import CONTEXT, TableDiff
@@ -252,3 +254,36 @@ def test_all_stages_of_a_real_build_show_their_changes() -> None:
         assert [(row.kind, row.node) for row in news] == [
             (place.kind, place.node) for place in shown.new.places
         ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        (
+            '"float32"',
+            '"int32"',
+            ['def k(a: T.Buffer((n,), "float32"→"int32"), b: T.Buffer((n,), "int32")):'],
+        ),
+        ("T.float32(1)", "T.float32(2)", ["b[i] = T.float32(1.0→2.0)"]),
+    ],
+)
+def test_a_changed_signature_shows_although_its_lengths_are_declared_alike(
+    old: str, new: str, changed: list[str]
+) -> None:
+    """A difference declares the lengths of a kernel below its head; the row of the head has them, too."""
+    text = """
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @T.prim_func
+    def k(a: T.Buffer((n,), "float32"), b: T.Buffer((n,), "int32")):
+        for i in range(n):
+            b[i] = T.float32(1)
+"""
+    modules = [rxe.parse(text), rxe.parse(text.replace(old, new, 1))]
+    tables = [
+        IrTable(Snapshot(number, "a pass", module, True, ()), opened={"k"})
+        for number, module in enumerate(modules)
+    ]
+    found = TableDiff(*tables, diff_modules(*modules))
+    assert [found[n].text.strip() for n in range(len(found)) if found.kind(n) == "changed"] == changed
