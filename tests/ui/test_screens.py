@@ -121,9 +121,22 @@ async def test_a_stage_is_not_compared_with_itself(folder: str) -> None:
     app = Explorer(folder)
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "5")
+        await typed(pilot, app, "compare 0")
         assert "the stages are the same" in screen_text(app)
         assert app.state.compared is None
+
+
+async def test_the_first_stage_is_compared_with_the_first_that_changed_the_module(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "5")
+        assert app.state.session is not None
+        assert app.state.compared is not None
+        first = next(stage.number for stage in app.state.session.stages[1:] if stage.changed)
+        assert (app.state.compared.a, app.state.compared.b) == (0, first)
+        await press(pilot, app, "right_square_bracket")
+        assert (app.state.compared.a, app.state.compared.b) == (0, first), "the way on starts there"
 
 
 # -- inputs and values ----------------------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ async def test_a_pane_that_compares_nothing_says_so() -> None:
     app = Explorer(broken)
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "5")
+        await typed(pilot, app, "compare 0")  # with itself
         assert "comparing" not in screen_text(app)
         assert "no comparison; b chooses a stage" in screen_text(app)
         for key in ("c", "C", "d", "s", "p"):

@@ -108,11 +108,13 @@ class Verdicts:
         )
 
     def other(self, session: Session) -> int:
-        """The stage compared last, else the last one before the selected stage that changed the module."""
+        """The stage compared last, else the last one before the selected stage that changed the module, else the first one behind it."""
         state = self.app.state
         here = state.selection.stage
         if state.compared is not None and state.compared.a != here:
             return state.compared.a
+        if here == 0:
+            return next((stage.number for stage in session.stages[1:] if stage.changed), 0)
         return max([stage.number for stage in session.stages[:here] if stage.changed], default=0)
 
     def bisect(self) -> None:
