@@ -212,6 +212,18 @@ def test_folds_close_around_functions_branches_kernels_checks_and_layers() -> No
     assert {"layer 1 of 3", "layer 3 of 3"} <= kinds["layer"]
 
 
+def test_layers_with_names_fold_by_them() -> None:
+    """Not as pieces that repeat, and in each function whose weights tell them."""
+    _, found = made("broken")
+    folds = [
+        fold
+        for body in found["bodies"]
+        for fold in body["folds"]
+        if found["kinds"]["fold"][fold[2]] == "layer"
+    ]
+    assert {fold[4] for fold in folds} == {"layers_0", "layers_1"}
+
+
 def test_layers_fold_the_bindings_that_repeat() -> None:
     _, found = made("layers")
     body = found["bodies"][0]
