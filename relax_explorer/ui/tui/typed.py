@@ -532,7 +532,7 @@ TYPED: tuple[Command[None], ...] = (
             twin=_since_twin),
     Command("layers", "Show the layer of the model of each binding, as names of weights tell it, or no longer.", _layers,
             twin=lambda app, text: _layers_twin(app), needs="program"),
-    Command("fold", "Fold or open what the cursor is in, or all, or the layers of the model.", _fold,
+    Command("fold", "Fold or open what the cursor is in, or all.", _fold,
             (word("[all|open|close|layers]", choices=("all", "open", "close", "layers")),),
             twin="what is printed is never folded"),
     Command("theme", "Draw in another theme.", _theme, (word("NAME", choices=_THEMES),), twin=_theme_twin),
