@@ -307,7 +307,9 @@ class _Plan:
             if waiting:
                 self.removed[after] = [*self.removed.get(after, ()), *waiting]
                 waiting = []
-            if self.kinds.get(after, ("same", None))[0] == "same":  # a head's row has the lengths below it, too
+            if (
+                self.kinds.get(after, ("same", None))[0] == "same"
+            ):  # a head's row has the lengths below it, too
                 self.kinds[after] = (pair.kind, before)
             if pair.b is not None and pair.b in fn.groups:
                 self.groups[after] = fn, fn.groups[pair.b]

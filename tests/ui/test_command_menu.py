@@ -30,7 +30,9 @@ async def test_the_menu_tells_what_may_follow_and_marks_what_tab_took() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "colon", *"fo")
-        assert menu_lines(app) == [" fold [all|open|close|layers]  Fold or open what the cursor is in, or all."]
+        assert menu_lines(app) == [
+            " fold [all|open|close|layers]  Fold or open what the cursor is in, or all."
+        ]
         await press(pilot, app, "escape", "colon", *"stage", "space")
         assert menu_lines(app)[:2] == [" input                stage 0", " LegalizeOps          stage 1"]
         await press(pilot, app, "tab", "tab")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from relax_explorer.ui.tui.app import Explorer
 from tests.support.roundtrip import SAMPLES
+from tests.ui.test_debugging import typed
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press
 
@@ -53,6 +54,7 @@ async def test_recorded_stages_have_no_pipeline_and_pairs_need_a_comparison() ->
         await idle(pilot, app)
         assert "B bisect" in footer(app)
         assert "E pipeline" not in footer(app)
+        await typed(pilot, app, "compare 0")  # with itself
         await press(pilot, app, "5", "escape")
         assert "b other stage" in footer(app)
         for unnamed in ("p programs", "s step", "d worst", "c difference"):

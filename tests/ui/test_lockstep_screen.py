@@ -21,6 +21,7 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.pair_rows import PairView, pair_views
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
+from tests.ui.test_debugging import typed
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press
 
@@ -157,7 +158,8 @@ async def test_tab_leaves_out_hidden_programs_and_p_needs_a_comparison(folder: s
     app = Explorer(folder)
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "5", "p")
+        await typed(pilot, app, "compare 0")  # with itself
+        await press(pilot, app, "p")
         assert "nothing is compared yet" in screen_text(app)
         assert not app.state.options.shows_programs
         await press(pilot, app, "right_square_bracket", "tab")
