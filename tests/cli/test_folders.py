@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from relax_explorer.core.program.module import IRModule
@@ -158,3 +159,27 @@ def test_a_named_stage_says_its_own_errors(dumps: Path) -> None:
     assert "nothing" in done.stderr
     assert "07_Wrong.py" in rxe_cli("show", str(dumps), "--stage", "7").stderr
     assert "nothing" not in rxe_cli("show", str(dumps), "--stage", "0").stderr
+
+
+def test_names_of_weights_come_from_an_earlier_stage(tmp_path: Path) -> None:
+    """The file has them in another order than the tuple."""
+    text = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), params: R.Tuple(R.Tensor((2,), "float32"), R.Tensor((2,), "float32"))):
+        a_weight: R.Tensor((2,), "float32") = params[0]
+        b_weight: R.Tensor((2,), "float32") = params[1]
+        y = R.add(x, a_weight)
+        z = R.multiply(y, b_weight)
+        return z
+"""
+    dumps = tmp_path / "dumps"
+    dumps.mkdir()
+    (dumps / "00_input.py").write_text(text)
+    (dumps / "01_Names.py").write_text(text.replace("a_weight", "lv").replace("b_weight", "lv1"))
+    np.savez(tmp_path / "w.npz", b_weight=np.full(2, 10, "float32"), a_weight=np.ones(2, "float32"))
+    done = rxe_cli(
+        "run", str(dumps), "--stage", "1", "--input", "x=ones", "--input", f"*={tmp_path / 'w.npz'}"
+    )
+    assert "[20. 20.]" in done.stdout, done.output
