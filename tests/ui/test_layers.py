@@ -113,3 +113,23 @@ def test_costs_are_told_by_the_layers_of_the_model(stage: str) -> None:
     assert done.exit_code == 0, done.output
     found = [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("layers_", "beside"))]
     assert found.count("layers_0") == found.count("layers_1") == found.count("beside") == 1
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 40), (140, 40), (200, 50)])
+async def test_a_long_layer_takes_no_type_away(size: tuple[int, int], tmp_path: Path) -> None:
+    """What has no room at the right of a line is not drawn at all."""
+    text = """
+@R.function
+def main(x: R.Tensor((128, 4096, 64), "float32"), model_decoder_layers_12_self_attention_output_weight: R.Tensor((128, 4096, 64), "float32")):
+    y = R.add(x, model_decoder_layers_12_self_attention_output_weight)
+    return y
+"""
+    (tmp_path / "a.py").write_text(text)
+    app = Explorer(str(tmp_path / "a.py"), "")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        execute_typed(app, "layers")
+        await idle(pilot, app)
+        (row,) = [line for line in screen_text(app).splitlines() if " y " in line and "= add" in line]
+        assert "(128, 4096, 64) f32" in row
+        assert "model" in row or size[0] < 80

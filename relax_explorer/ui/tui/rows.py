@@ -134,13 +134,14 @@ def compact_rows(
     shift: int = 0,
     since: int | None = None,
     recent: Recent | None = None,
-    layers: bool = False,
+    layers: int = 0,
 ) -> TableRows:
     """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), beside (the stage before at the
     left, in `width` cells from cell `shift` on), only (changes alone), or off.
 
     Changes are those since the stage before, or since `since`. `opened` are the kernels with all lines. A kernel that changed shows all of them too.
-    `recent` keeps what is made. `layers` shows the layer of each binding, but where two stages stand side by side.
+    `recent` keeps what is made. `layers` are the cells for the layer of each binding with its StructInfo, but
+    where two stages stand side by side.
     """
     made, opened = Recent() if recent is None else recent, frozenset(opened)
 

@@ -17,20 +17,19 @@ from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.table_folds import CHECKS, LAYER, Fold, Folded, FoldKey, Place, around
 from relax_explorer.viz.tables import WIDEST_INFO, LazyRows, Row, colored_row, side
-from relax_explorer.viz.visible import columns, counted, visible
+from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
 
 SEPARATOR = " │  "
-WIDEST_LAYER = 40
 _POINTS = frozenset("●◆○")
 
 
 class TableRows(LazyRows[Row]):
     """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made.
 
-    `layers` shows the layer of the model of each binding before its StructInfo.
+    `layers` is the number of cells for the layer of the model of each binding and its StructInfo; 0 shows no layers.
     """
 
     def __init__(
@@ -39,10 +38,10 @@ class TableRows(LazyRows[Row]):
         diff: TableDiff | None = None,
         marks: Mapping[int, str] | None = None,
         values: Mapping[int, Value] | None = None,
-        layers: bool = False,
+        layers: int = 0,
     ) -> None:
         super().__init__()
-        self.table, self.diff, self.values, self.shows_layers = table, diff, values, layers
+        self.table, self.diff, self.values, self.layers = table, diff, values, layers
         self.marks = {} if marks is None else marks
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
         self._before: TableRows | None = None  # the rows of the step before
@@ -71,11 +70,11 @@ class TableRows(LazyRows[Row]):
 
     def _with_layer(self, row: Row) -> Row:
         """The row with the layer of its binding before the StructInfo, if layers are shown."""
-        fn = self.table.stage.module.relax_functions.get(row.function) if self.shows_layers else None
+        fn = self.table.stage.module.relax_functions.get(row.function) if self.layers else None
         if fn is None or not isinstance(row.node, (e.VarBinding, e.MatchCast)):
             return row
-        layer = layer_of(fn, row.node)
-        return replace(row, right=f"{visible(layer, WIDEST_LAYER)}  {row.right}") if layer else row
+        layer, room = layer_of(fn, row.node), self.layers - columns(row.right) - 2
+        return replace(row, right=f"{fit(visible(layer), room)}  {row.right}") if layer and room > 0 else row
 
     def after(self, before: TableRows | None) -> TableRows:
         """These rows, which take those that look as before from the rows of another step."""

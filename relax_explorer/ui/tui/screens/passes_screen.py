@@ -172,7 +172,7 @@ class PassesScreen(ProgramFrame):
         """The list of stages is a drawer where the program needs the room."""
         super().fit()
         stages = self.query_one("#stages")
-        has_drawer = self.is_narrow or (self.is_beside and self.app.size.width < WIDE)
+        has_drawer = self._has_drawer
         self.set_class(has_drawer, "-drawer")
         self.set_class(self.is_beside, "-beside")
         self.set_class(self.app.size.width >= ROOMY, "-roomy")
@@ -190,9 +190,12 @@ class PassesScreen(ProgramFrame):
     def _room(self) -> int:
         """The cells beside the list of stages and a column of details."""
         width = self.app.size.width
-        has_rail = not self.has_class("-drawer")
         has_column = width >= ROOMY and self.explorer.state.options.shows_details and not self.is_beside
-        return width - RAIL_FRAME * has_rail - DETAILS * has_column
+        return width - RAIL_FRAME * (not self._has_drawer) - DETAILS * has_column
+
+    @property
+    def _has_drawer(self) -> bool:
+        return self.is_narrow or (self.is_beside and self.app.size.width < WIDE)
 
     def _no_beside(self) -> str:
         """Why two stages cannot stand side by side; empty if they can."""
@@ -284,7 +287,8 @@ class PassesScreen(ProgramFrame):
             )
         width = self.app.size.width - AROUND - (RAIL_FRAME if self.app.size.width >= WIDE else 0)
         since = options.before(stage.number)
-        beside, layers = width if mode == "beside" else 0, options.shows_layers
+        beside = width if mode == "beside" else 0
+        layers = (self._room - AROUND) // 2 - 1 if options.shows_layers else 0
         goal = (session, stage, mode, since, options.opened, beside, self._shift, layers)
         if self._made is None or self._made[0] != goal:
             if self._made is None or self._made[0][0] is not session:
