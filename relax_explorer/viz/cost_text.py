@@ -14,8 +14,7 @@ from relax_explorer.core.cost.memory_use import Peak
 from relax_explorer.core.cost.program_cost import Cost
 from relax_explorer.core.cost.work import Work, summed
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
-from relax_explorer.core.ir.layer_names import layer_names, numbered_layer
+from relax_explorer.core.ir.layer_names import layer_by_binding, numbered_layer
 from relax_explorer.core.session.binding_matches import head_of
 from relax_explorer.viz.folding import pieces, repeats
 from relax_explorer.viz.visible import counted, visible
@@ -277,7 +276,7 @@ def _bindings(cost: Cost) -> list[Part]:
 def _layers(cost: Cost) -> list[Part]:
     """The layers, each by itself, and what lies before, between and behind them. With names, bindings need not follow each other."""
     fn = cost.module.relax_functions[cost.function]
-    named = zip(facts(fn).bindings, map(numbered_layer, layer_names(fn)), strict=True)
+    named = ((binding, numbered_layer(name)) for binding, name in layer_by_binding(fn).items())
     layers = {binding: name for binding, name in named if name}
     numbered = layers or _repeated(fn)
     found: dict[tuple[int, str], list[int]] = {}

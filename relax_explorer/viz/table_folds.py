@@ -13,8 +13,7 @@ from itertools import count, groupby
 from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
-from relax_explorer.core.ir.layer_names import layer_names, numbered_layer
+from relax_explorer.core.ir.layer_names import layer_by_binding, numbered_layer
 from relax_explorer.core.program.module import IRModule
 
 # -- outline ---------------------------------------------------------------------------------------------------------
@@ -228,9 +227,8 @@ def _layer_at(module: IRModule) -> Callable[[tuple[int, Place]], tuple[str, int,
         if place.kind != "binding":
             return place.function, place.depth, ""
         if place.function not in layers:
-            fn = module.relax_functions[place.function]
-            named = zip(facts(fn).bindings, layer_names(fn), strict=True)
-            layers[place.function] = {id(binding): numbered_layer(name) for binding, name in named if name}
+            named = layer_by_binding(module.relax_functions[place.function])
+            layers[place.function] = {id(binding): numbered_layer(name) for binding, name in named.items()}
         return place.function, place.depth, layers[place.function].get(id(place.node), "")
 
     return at

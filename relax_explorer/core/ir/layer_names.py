@@ -41,6 +41,11 @@ def layer_names(fn: e.Function) -> tuple[str, ...]:
     return _LAYERS.of(fn, _found)
 
 
+def layer_by_binding(fn: e.Function) -> dict[e.Binding, str]:
+    """The bindings of a function that are in a layer, with its name."""
+    return {binding: name for binding, name in zip(facts(fn).bindings, layer_names(fn), strict=True) if name}
+
+
 def layer_of(fn: e.Function, binding: e.Binding) -> str:
     """The layer of one binding of a function; empty if the names tell none."""
     number = facts(fn).number.get(binding)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
-from relax_explorer.core.ir.layer_names import is_in_layer, layer_names, layer_of
+from relax_explorer.core.ir.layer_names import is_in_layer, layer_by_binding, layer_of
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.table_folds import CHECKS, LAYER, Fold, Folded, FoldKey, Place, around
@@ -378,7 +377,7 @@ def _rows_of_layer(shown: Sequence[Row], layer: str) -> list[int]:
     inside = {
         binding
         for fn in shown.table.stage.module.relax_functions.values()
-        for binding, name in zip(facts(fn).bindings, layer_names(fn), strict=True)
+        for binding, name in layer_by_binding(fn).items()
         if is_in_layer(name, layer)
     }
     return [number for number, row in enumerate(shown.everything) if row.node in inside]
