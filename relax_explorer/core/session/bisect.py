@@ -20,6 +20,7 @@ from relax_explorer.core.phases import module_check as rules
 from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_as
+from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compare import (
     Comparison,
@@ -286,6 +287,10 @@ def bisect(
     build = as_build(source)
     stages = build.changing()
     test = SameOutput(stages[0], stages[0].entry) if predicate is None else predicate
+    if isinstance(test, (SameOutput, NoNan)):
+        given = test.chosen if isinstance(test, SameOutput) else test.samples
+        chosen = with_bound(given, stages, test.function)
+        test = test if chosen is given else replace(test, samples=chosen)
     attempts = first_failing(stages, test, executor, told)
     failed = attempts[-1]
     if not failed.reason or len(attempts) == 1:

@@ -16,6 +16,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
+from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.builds import as_stage
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Origins, counterparts
@@ -151,9 +152,16 @@ def mapped(
 
 def verdict_of(trial: Trial) -> Verdict:
     """Compare two stages on one sample."""
+    trial = on_equal_values(trial)
     verdict = judged(trial, runs_of(trial))[0]
     kernel = _kernel_changes(trial.a.module, trial.b.module, verdict.first)
     return replace(verdict, kernel=kernel, call=call_of(trial, verdict))
+
+
+def on_equal_values(trial: Trial) -> Trial:
+    """The trial on a sample that gives one stage the values that the other one has as constants."""
+    (sample,) = with_bound((trial.sample,), (trial.a, trial.b), trial.function)
+    return replace(trial, sample=sample)
 
 
 def call_of(trial: Trial, verdict: Verdict) -> str:

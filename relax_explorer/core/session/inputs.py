@@ -205,16 +205,26 @@ def generated_inputs(
     default: str = "randn:0",
     most: int = INPUT_LIMIT,
     names: FieldNames | None = None,
+    arrays: Mapping[str, Array] | None = None,
 ) -> tuple[list[Any], str]:
     """One value per parameter, and a short note of the invented lengths and sources.
 
     `given` maps the name or number of a parameter to a source, and `*` all others to a file; else others get `default`. Raises
     Failure for an unknown parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes. `names` are those
-    of the fields of tuple parameters; by default those that the function tells.
+    of the fields of tuple parameters; by default those that the function tells. `arrays` are values by the names of parameters: the lengths
+    that they have count, not those of `shape`.
     """
     sources = _sources(fn, given)
     known, most = _fixed_values(fn, given, most, field_names(fn) if names is None else names)
-    dims = _dims(fn, known, shape or {})
+    dims: dict[p.PrimVar, int] = {}
+    if arrays:
+        known |= {
+            n: arrays[param.name]
+            for n, param in enumerate(fn.params)
+            if param.name in arrays and n not in known
+        }
+        dims = _dims(fn, known, {})
+    dims = {**_dims(fn, known, shape or {}), **dims}
     lengths = [f"{var.name} = {DEFAULT_LENGTH}" for var in _variables(fn) if var not in dims]
     for var in _variables(fn):
         dims.setdefault(var, DEFAULT_LENGTH)

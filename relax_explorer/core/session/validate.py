@@ -19,6 +19,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.equal import runs_equally, structural_equal
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.compare import Told, Trial, mapped, untold
@@ -251,7 +252,7 @@ def validate(
     stages = as_build(source).changing()
     later = stages[1:]
     name = function or stages[0].entry
-    chosen = samples_of(stages[0].module, name) if samples is None else samples
+    chosen = with_bound(samples_of(stages[0].module, name) if samples is None else samples, stages, name)
     trials = [
         Trial(stages[0], stage, name, sample, tolerance, (), cache, False, None if executor else interrupt)
         for sample in chosen

@@ -19,6 +19,7 @@ from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
+from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.build_files import part
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, readable
@@ -313,13 +314,21 @@ def _recorded(a: str, passes: str | None, ref: str, sampling: Sampling, allowed:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two stages to compare, their names in messages, and which binding came from which; `earlier` are stages before A."""
+    """Two stages to compare, their names in messages, and which binding came from which; `earlier` are those of A's build."""
 
     a: Stage
     b: Stage
     names: tuple[str, str]
     links: Links
     earlier: tuple[Stage, ...] = ()
+
+    @property
+    def way(self) -> list[Stage]:
+        """The stages from one to the other, in order."""
+        if self.b not in self.earlier:
+            return [self.a, self.b]
+        low, high = sorted((self.earlier.index(self.a), self.earlier.index(self.b)))
+        return list(self.earlier[low : high + 1])
 
 
 def _pair(a: str, b: str | None, passes: str | None, with_: str | None = None) -> _Pair:
@@ -355,6 +364,7 @@ def _stepped(
 
     commands = commands_of(script, (*paths, sampling.calls))
     function, found = sampling.of(pair.a, pair.earlier)
+    found = tuple(with_bound(found, pair.way, function))
     trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
     return walk(runs, pair.names, commands, script or "-")
@@ -363,6 +373,7 @@ def _stepped(
 def _compared(pair: _Pair, sampling: Sampling, allowed: Tolerance, everything: bool) -> Comparison:
     """Compare two stages of one build, or of two."""
     function, chosen = sampling.of(pair.a, pair.earlier)
+    chosen = tuple(with_bound(chosen, pair.way, function))
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:
