@@ -38,6 +38,9 @@ RETURNED = """def main(x: R.Tensor((2, 3), "float32"), b: R.Tensor((3,), "float3
         t = ((y, b), b)
         return (t, b)
 """
+ALONE = """def main(x: R.Tensor((2, 3), "float32"), b: R.Tensor((3,), "float32")):
+        return b
+"""
 UNUSED = """def main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((9,), "float32"), b: R.Tensor((3,), "float32")):
         z = R.add(x, b)
         return z
@@ -74,6 +77,7 @@ CASES: dict[str, tuple[str, dict[str, Array]]] = {
     "lengths": (SYMBOLIC, {"w": W}),
     "branch": (BRANCH, {"b": B}),
     "returned": (RETURNED, {"b": B}),
+    "alone": (ALONE, {"b": B}),
     "unused": (UNUSED, {"w": np.zeros(9, "float32"), "b": B}),
 }
 
@@ -166,6 +170,19 @@ def test_parameters_that_vanish_otherwise_are_told() -> None:
     failed = bisect(stages_of(module, other)).failed
     assert failed is not None
     assert "main takes 2 inputs (x, w), 3 given" in failed.reason
+
+
+def test_one_is_bound_and_one_vanishes() -> None:
+    module = module_of(PLAIN)
+    other = (
+        bound(module, w=W)
+        .script()
+        .replace(', b: R.Tensor((3,), dtype="float32")', "")
+        .replace("R.add(y, b)", "R.add(y, y)")
+    )
+    failed = bisect(stages_of(module, rxe.parse(other))).failed
+    assert failed is not None
+    assert "main takes 1 inputs (x), 3 given" in failed.reason
 
 
 def test_calls_of_a_file_give_what_is_bound(tmp_path: Path) -> None:

@@ -102,14 +102,14 @@ def _pair(old: e.Expr, new: e.Expr, missing: dict[e.Var, str], found: dict[e.Var
 
 
 def _read(value: e.Expr) -> Iterator[e.Expr]:
-    """The variables and constants that a value reads, in order, however they are given: to an operator, or in a tuple to a kernel."""
+    """The variables and constants that a value reads, however they are given: to an operator, or in a tuple to a kernel."""
     stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, (e.Var, e.Constant)):
             yield item
         else:
-            stack += reversed(operands(item))
+            stack += operands(item)
 
 
 def _is_used(fn: e.Function, param: e.Var) -> bool:

@@ -259,7 +259,7 @@ def _completed(fn: Member, bound: Bound) -> Member:
     own = {param.name: param for param in fn.params}
     params = tuple([own.get(param.name, param) for param in bound.params])
     back = [param.name for param in params if param.name not in own]
-    if not back or len(own) + len(back) != len(params) or not bound.values.keys() >= set(back):
+    if not back or len(own) + len(back) != len(params):
         return fn  # it has other parameters
     return replace(fn, params=params, struct_info=None)
 
