@@ -87,6 +87,11 @@ def quicker(module, context):
     return wrong.builder_.get()
 module = quicker(relax.transform.FoldConstant()(module))
 """
+BOUND = """
+values = {p.name: tvm.runtime.tensor(value) for p, value in zip(module[name].params[1:], arguments[1:])}
+module = relax.transform.BindParams(name, values)(module)
+arguments = arguments[:1]
+"""
 MODELS = {
     "mlp": (CORPUS + CALL, "mlp/00_input.py"),
     "transformer": (CORPUS + CALL, "bert_layer/00_input.py"),
@@ -154,6 +159,22 @@ def test_a_real_build_is_recorded_walked_asked_and_compared(model: str, tmp_path
 
 def test_a_planted_wrong_pass_is_found_in_a_recording(tmp_path: Path) -> None:
     recorded(tmp_path, CNN + PLANTED + CALL, "--no-host")
+    assert "first bad pass: Quicker" in answer(tmp_path, "bisect", "build.rxs", status=1)
+
+
+def test_weights_that_become_constants_blame_nobody(tmp_path: Path) -> None:
+    """As an importer does that keeps no parameters: the first stage has them, and the others have constants."""
+    recorded(tmp_path, CNN + BOUND + CALL, "--values", "--no-host")
+    first, second = [
+        answer(tmp_path, "show", "build.rxs", "--stage", name) for name in ("input", "BindParams")
+    ]
+    assert first.count("_weight: R.Tensor") > 2
+    assert second.count("_weight: R.Tensor") == 0
+    assert "the test holds after every pass" in answer(tmp_path, "bisect", "build.rxs")
+    assert "give the results of the first" in answer(tmp_path, "validate", "build.rxs")
+    answer(tmp_path, "compare", "build.rxs@input", str(tmp_path / "build.rxs@AttachGlobalSymbol"))
+    answer(tmp_path, "compare", "build.rxs")  # with the compiled run
+    recorded(tmp_path, CNN + BOUND + PLANTED + CALL, "--no-host")
     assert "first bad pass: Quicker" in answer(tmp_path, "bisect", "build.rxs", status=1)
 
 
