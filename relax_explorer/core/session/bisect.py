@@ -20,7 +20,6 @@ from relax_explorer.core.phases import module_check as rules
 from relax_explorer.core.phases.module_properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compare import (
     Comparison,
@@ -34,6 +33,7 @@ from relax_explorer.core.session.compare import (
     verdict_of,
 )
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
+from relax_explorer.core.session.equal_terms import on_equal_terms
 from relax_explorer.core.session.recorded import as_build, stage_of
 from relax_explorer.core.session.recording import Recording
 from relax_explorer.core.session.samples import Sample, sample_run, samples_of
@@ -289,7 +289,7 @@ def bisect(
     test = SameOutput(stages[0], stages[0].entry) if predicate is None else predicate
     if isinstance(test, (SameOutput, NoNan)):
         given = test.chosen if isinstance(test, SameOutput) else test.samples
-        chosen = with_bound(given, stages, test.function)
+        chosen = on_equal_terms(given, stages, test.function)
         test = test if chosen is given else replace(test, samples=chosen)
     attempts = first_failing(stages, test, executor, told)
     failed = attempts[-1]

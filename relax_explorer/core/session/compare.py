@@ -16,11 +16,11 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.builds import as_stage
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta
+from relax_explorer.core.session.equal_terms import on_equal_terms
 from relax_explorer.core.session.judging import Judge, Ran, Traced, ran_of, weigh
 from relax_explorer.core.session.recording import Recording
 from relax_explorer.core.session.samples import Sample, program_of, sample_run, samples_of
@@ -152,15 +152,15 @@ def mapped(
 
 def verdict_of(trial: Trial) -> Verdict:
     """Compare two stages on one sample."""
-    trial = on_equal_values(trial)
+    trial = trial_on_equal_terms(trial)
     verdict = judged(trial, runs_of(trial))[0]
     kernel = _kernel_changes(trial.a.module, trial.b.module, verdict.first)
     return replace(verdict, kernel=kernel, call=call_of(trial, verdict))
 
 
-def on_equal_values(trial: Trial) -> Trial:
+def trial_on_equal_terms(trial: Trial) -> Trial:
     """The trial on a sample that gives one stage the values that the other one has as constants."""
-    (sample,) = with_bound((trial.sample,), (trial.a, trial.b), trial.function)
+    (sample,) = on_equal_terms((trial.sample,), (trial.a, trial.b), trial.function)
     return replace(trial, sample=sample)
 
 

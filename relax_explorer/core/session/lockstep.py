@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from relax_explorer.core.exec.interrupt import polled
 from relax_explorer.core.session.command import Command, word
-from relax_explorer.core.session.compare import Trial, judged, on_equal_values, runs_of
+from relax_explorer.core.session.compare import Trial, judged, runs_of, trial_on_equal_terms
 from relax_explorer.core.session.counterparts import Match
 from relax_explorer.core.session.debug_commands import MAYBE_NAME, POSITION, TIMES
 from relax_explorer.core.session.debug_motions import LAST, count, nothing_more
@@ -91,7 +91,7 @@ class Lockstep:
 
 def lockstep(trial: Trial) -> Lockstep:
     """Run both stages of a trial, and pair their values. Raises Cancelled if the trial was interrupted."""
-    trial = on_equal_values(trial)
+    trial = trial_on_equal_terms(trial)
     runs = runs_of(trial)
     verdict, report = judged(trial, runs, pairs=True)
     assert report is not None  # pairs were asked for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ops.kit.ndarrays import Array
-from relax_explorer.core.program.module import IRModule, Member
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
 from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, generated_inputs
 from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.naming import FieldNames, names_from
+from relax_explorer.core.session.parameters import Entry, completed
 from relax_explorer.core.session.recording import Arguments, Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.notes import UnreadableText, short_text
@@ -43,31 +43,14 @@ class CallFile:
     names: Mapping[str, FieldNames] = field(default_factory=dict, compare=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """A module whose function has all parameters, and the values of those that a later stage has as constants, by name.
-
-    The value is None if the parameter was not used.
-    """
-
-    module: IRModule
-    function: str
-    values: Mapping[str, Array | None]
-
-    @property
-    def params(self) -> tuple[e.Var, ...]:
-        """All parameters."""
-        return function_of(self.module, self.function).params
-
-
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Inputs by rule: lengths, a seed for the rest, given sources, or one file with all values. It holds no arrays.
 
     With `calls` it is a file of calls instead, which are made one after the other (`sample_runs`).
 
-    `names` are those of the fields of tuple parameters, for files; by default those that the function tells. `bound` are the functions
-    whose parameters later stages have as constants: a parameter that nobody gives gets its constant.
+    `names` are those of the fields of tuple parameters, for files; by default those that the function tells. `entries` are the functions
+    that have other parameters in other stages: one that nobody gives, and that is a constant there, gets this value.
     """
 
     lengths: tuple[tuple[str, int], ...] = ()
@@ -77,14 +60,14 @@ class Sample:
     most: int = INPUT_LIMIT
     names: FieldNames | None = field(default=None, compare=False)
     calls: CallFile | None = None
-    bound: Mapping[str, Bound] = field(default_factory=dict, compare=False)
+    entries: Mapping[str, Entry] = field(default_factory=dict, compare=False)
 
-    def values(self, fn: e.Function, bound: Bound | None = None) -> list[Any]:
+    def values(self, fn: e.Function, entry: Entry | None = None) -> list[Any]:
         """The values for the parameters of a function. Raises Failure if they cannot be made."""
         if self.file:
             return from_file(fn, self.file, self.most, self.names)
         default, sources = f"randn:{self.seed}", dict(self.sources)
-        values = {} if bound is None else bound.values
+        values = {} if entry is None else entry.values
         arrays = {name: item for name, item in values.items() if item is not None and name not in sources}
         return generated_inputs(fn, sources, dict(self.lengths), default, self.most, self.names, arrays)[0]
 
@@ -166,21 +149,20 @@ def _lengths(free: list[str], number: int) -> list[tuple[str, int]]:
 
 
 _PROGRAMS: PerNode[dict[Sample, CallProgram]] = PerNode()  # of the module whose functions told the inputs
-_COMPLETED: PerNode[dict[tuple[tuple[str, Bound], ...], IRModule]] = PerNode()
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRun:
     """A sample ready to run: a function and its arguments. With `program` the function makes the calls of a file.
 
-    Each stage makes its own caches: nothing that a call returns is shared between stages. A stage without the parameters that are `bound`
-    runs as a function that takes them and does not look at them.
+    Each stage makes its own caches: nothing that a call returns is shared between stages. A stage whose `entries` have other
+    parameters runs with functions that have those of the first one.
     """
 
     function: str
     arguments: Arguments
     program: CallProgram | None = None
-    bound: Mapping[str, Bound] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -188,7 +170,7 @@ class SampleRun:
         return self.arguments.given
 
     @property
-    def entries(self) -> tuple[str, ...]:
+    def called(self) -> tuple[str, ...]:
         """The functions of a stage that it calls."""
         if self.program is None:
             return (self.function,)
@@ -198,7 +180,7 @@ class SampleRun:
 
     def module(self, stage: IRModule) -> IRModule:
         """A stage with the function."""
-        stage = completed(stage, self.bound)
+        stage = completed(stage, self.entries)
         return stage if self.program is None else self.program.into(stage)
 
     def finished(
@@ -232,41 +214,16 @@ class SampleRun:
 def sample_run(first: Stage, function: str, sample: Sample) -> SampleRun:
     """A sample ready to run on the stages of a build. The first stage tells its parameters. Raises Failure."""
     if sample.calls is None:
-        fn = function_of(completed(first.module, sample.bound), function)
-        values = sample.values(fn, sample.bound.get(function))
-        return SampleRun(function, Arguments(tuple(values)), None, sample.bound)
+        fn = function_of(completed(first.module, sample.entries), function)
+        values = sample.values(fn, sample.entries.get(function))
+        return SampleRun(function, Arguments(tuple(values)), None, sample.entries)
     program = program_of(first.module, sample)
-    return SampleRun(program.name, Arguments(tuple(program.values)), program, sample.bound)
-
-
-def completed(module: IRModule, bound: Mapping[str, Bound]) -> IRModule:
-    """A stage whose functions have the parameters again that constants replaced. It is made once for each stage."""
-    if not bound:
-        return module
-    known, key = _COMPLETED.of(module, lambda _: {}), tuple(bound.items())
-    if key not in known:
-        functions = {
-            name: _completed(fn, bound[name]) if name in bound else fn
-            for name, fn in module.functions.items()
-        }
-        known[key] = module.having(functions)
-    return known[key]
-
-
-def _completed(fn: Member, bound: Bound) -> Member:
-    if type(fn) is not e.Function:
-        return fn
-    own = {param.name: param for param in fn.params}
-    params = tuple([own.get(param.name, param) for param in bound.params])
-    back = [param.name for param in params if param.name not in own]
-    if not back or len(own) + len(back) != len(params):
-        return fn  # it has other parameters
-    return replace(fn, params=params, struct_info=None)
+    return SampleRun(program.name, Arguments(tuple(program.values)), program, sample.entries)
 
 
 def program_of(module: IRModule, sample: Sample) -> CallProgram:
     """The program of a sample of calls. It is made once for each module."""
-    module = completed(module, sample.bound)
+    module = completed(module, sample.entries)
     file, known = sample.calls, _PROGRAMS.of(module, lambda _: {})
     assert file is not None  # a sample of calls
     if sample not in known:

@@ -19,12 +19,13 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.equal import runs_equally, structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.compare import Told, Trial, mapped, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, leaves_of
+from relax_explorer.core.session.equal_terms import on_equal_terms
 from relax_explorer.core.session.judging import Judge, Ran, Weighed, ran_of, weigh
+from relax_explorer.core.session.parameters import completed
 from relax_explorer.core.session.recorded import as_build
 from relax_explorer.core.session.recording import Recording, is_same
 from relax_explorer.core.session.samples import Sample, SampleRun, sample_run, samples_of
@@ -123,7 +124,7 @@ class AgainstFirst:
     def run(self, stage: Stage, sample: Sample) -> Recording:
         """The run of a stage on a sample."""
         known = self._of(sample)
-        program = known.programs.of(stage.module)
+        program = known.programs.of(completed(stage.module, known.inputs.entries))
         found = known.runs.get(program.number)
         if found is None:
             found = None if program.twin is None else known.runs.get(program.twin)
@@ -156,8 +157,8 @@ class AgainstFirst:
             run = given.finished(module, self._cache, self._interrupt)
             ran = ran_of(given, module, run)
             judge = Judge(self._cache, self._interrupt, self._shadows)
-            programs = self._programs.setdefault(given.entries, _Programs(given.entries))
-            runs = {programs.of(module).number: run}
+            programs = self._programs.setdefault(given.called, _Programs(given.called))
+            runs = {programs.of(completed(module, given.entries)).number: run}
             known = self._samples[sample] = _OfSample(given, ran, judge, programs, runs)
         return known
 
@@ -252,7 +253,7 @@ def validate(
     stages = as_build(source).changing()
     later = stages[1:]
     name = function or stages[0].entry
-    chosen = with_bound(samples_of(stages[0].module, name) if samples is None else samples, stages, name)
+    chosen = on_equal_terms(samples_of(stages[0].module, name) if samples is None else samples, stages, name)
     trials = [
         Trial(stages[0], stage, name, sample, tolerance, (), cache, False, None if executor else interrupt)
         for sample in chosen

@@ -19,7 +19,6 @@ from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
-from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.build_files import part
 from relax_explorer.core.session.build_passes import with_files
 from relax_explorer.core.session.builds import Build, Skipped, pipeline_of, readable
@@ -27,6 +26,7 @@ from relax_explorer.core.session.compare import Comparison, Links, Trial, agains
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.compiled_beside import with_values
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.equal_terms import on_equal_terms
 from relax_explorer.core.session.folders import address, model_at
 from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.naming import names_from
@@ -364,7 +364,7 @@ def _stepped(
 
     commands = commands_of(script, (*paths, sampling.calls))
     function, found = sampling.of(pair.a, pair.earlier)
-    found = tuple(with_bound(found, pair.way, function))
+    found = tuple(on_equal_terms(found, pair.way, function))
     trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
     return walk(runs, pair.names, commands, script or "-")
@@ -373,7 +373,7 @@ def _stepped(
 def _compared(pair: _Pair, sampling: Sampling, allowed: Tolerance, everything: bool) -> Comparison:
     """Compare two stages of one build, or of two."""
     function, chosen = sampling.of(pair.a, pair.earlier)
-    chosen = tuple(with_bound(chosen, pair.way, function))
+    chosen = tuple(on_equal_terms(chosen, pair.way, function))
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:

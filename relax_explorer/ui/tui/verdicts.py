@@ -7,11 +7,11 @@ from dataclasses import replace
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
-from relax_explorer.core.session.bound_params import with_bound
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between
 from relax_explorer.core.session.compiled_beside import runs_in, with_values
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.equal_terms import on_equal_terms
 from relax_explorer.core.session.folders import address
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.naming import names_from
@@ -220,7 +220,7 @@ def _compared(
     sample = _samples(stages[0].module, earlier, name, 1, given)[0]
     low, high = sorted(numbers)
     way = [stage_of(item, session.filename) for item in session.stages[low : high + 1]]
-    (sample,) = with_bound((sample,), way, name)
+    (sample,) = on_equal_terms((sample,), way, name)
     a, b = (way[0], way[-1]) if numbers[0] == low else (way[-1], way[0])
     links = links_between(session.stages, *numbers)
     trial = Trial(a, b, name, sample, links=links, cache=directories.kernel_cache(), interrupt=interrupt)

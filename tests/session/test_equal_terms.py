@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import relax_explorer as rxe
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import NoNan, SameOutput, bisect
-from relax_explorer.core.session.bound_params import with_bound
+from relax_explorer.core.session.equal_terms import on_equal_terms
+from relax_explorer.core.session.parameters import parameters
 from relax_explorer.core.session.samples import Sample, function_of, sample_of_calls, sample_run, samples_of
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate
@@ -130,7 +132,7 @@ def test_two_passes_bind_one_after_the_other() -> None:
 def test_the_values_are_the_constants() -> None:
     module = module_of(PLAIN)
     stages = stages_of(module, bound(module, w=W, b=B))
-    (sample,) = with_bound(samples_of(module, "main"), stages, "main")
+    (sample,) = on_equal_terms(samples_of(module, "main"), stages, "main")
     x, w, b = sample_run(stages[0], "main", sample).values
     assert (w == W).all()
     assert (b == B).all()
@@ -140,7 +142,7 @@ def test_the_values_are_the_constants() -> None:
 def test_lengths_of_constants_are_those_of_the_run() -> None:
     module = module_of(SYMBOLIC)
     stages = stages_of(module, bound(module, w=W))
-    samples = with_bound(samples_of(module, "main"), stages, "main")
+    samples = on_equal_terms(samples_of(module, "main"), stages, "main")
     shapes = [[value.shape for value in sample_run(stages[0], "main", sample).values] for sample in samples]
     assert [shape[1:] for shape in shapes] == [[(4, 3), (3,)]] * 3
     assert [shape[0][1] for shape in shapes] == [4] * 3
@@ -232,3 +234,128 @@ def test_what_is_overwritten_starts_as_a_constant() -> None:
     fixed = bound(module, b=B)
     assert params(fixed) == 1
     assert bisect(stages_of(module, fixed)).failed is None
+
+
+# -- weights that are bundled, or worked on by a function of their own ----------------------------------------------------
+
+WEIGHTS = """def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((3, 4), "float32"), b: R.Tensor((3,), "float32"), c: R.Tensor((3,), "float32")):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            wt = R.permute_dims(w)
+            y = R.matmul(x, wt)
+            bc = R.multiply(b, c)
+            z = R.add(y, bc)
+            R.output(z)
+        return z
+"""
+OPEN = WEIGHTS.replace("(3, 4)", '("m", 4)').replace("(3,)", '("m",)')
+LOWERED = (
+    "LegalizeOps,LiftTransformParams,BundleModelParams,FuseOps,FuseTIR,ToNonDataflow,RemovePurityChecking,CallTIRRewrite,"
+    "StaticPlanBlockMemory,LowerAllocTensor,KillAfterLastUse,LowerRuntimeBuiltin,VMShapeLower,AttachGlobalSymbol"
+)
+PIPELINES = [
+    "LiftTransformParams",
+    "LiftTransformParams{shared_transform=True},LegalizeOps",
+    "BundleModelParams,LegalizeOps",
+    "LiftTransformParams,BundleModelParams",
+    LOWERED,
+]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=range(len(PIPELINES)))
+@pytest.mark.parametrize("text", [WEIGHTS, OPEN], ids=["fixed", "open"])
+def test_no_pass_is_blamed_for_what_it_does_with_weights(pipeline: str, text: str) -> None:
+    session = rxe.Session(module_of(text), pipeline)
+    session.run_all()
+    if text is WEIGHTS:
+        assert parameters(session.stages[-1].module, "main") != parameters(session.stages[0].module, "main")
+    assert bisect(session).failed is None
+    assert all(row.equal for row in validate(session))
+    first, last = session.stages[0].module, session.stages[-1].module
+    for a, b in ((first, last), (last, first)):
+        compared = rxe.compare(a, b)
+        assert compared.equal
+        assert any(verdict.ran for verdict in compared.verdicts)
+
+
+def lifted(pipeline: str = "LiftTransformParams") -> list[IRModule]:
+    session = rxe.Session(module_of(WEIGHTS), pipeline)
+    session.run_all()
+    return [stage.module for stage in session.stages]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("R.multiply(b, c)", "R.subtract(b, c)", "bc"),
+        (" = (wt, bc)", " = (wt, c)", "output_tuple"),
+        ("R.add(y, bc)", "R.subtract(y, bc)", "z"),
+    ],
+    ids=["in the work", "in what it returns", "behind it"],
+)
+def test_a_fault_in_the_work_on_weights_is_found(old: str, new: str, name: str) -> None:
+    whole, right = lifted()
+    assert old in right.script()
+    wrong = rxe.normalize(rxe.parse(right.script().replace(old, new)))
+    for stages in (stages_of(whole, wrong), stages_of(whole, right, wrong)):
+        found = bisect(stages)
+        assert found.failed is not None
+        assert found.failed.number == stages[-1].number
+        assert found.comparison is not None
+        assert found.comparison.first is not None
+        pair = found.comparison.first.first
+        assert pair is not None
+        assert pair.b is not None
+        assert name in pair.b.name
+
+
+def test_fields_in_another_order_are_a_fault() -> None:
+    whole, bundled = lifted("BundleModelParams")
+    text = bundled.script().replace("multiply", "subtract")
+    for old, new in (("[1]", "[9]"), ("[2]", "[1]"), ("[9]", "[2]")):
+        text = text.replace(f"model_params{old}", f"model_params{new}")
+    wrong = rxe.parse(text)
+    assert bisect(stages_of(whole, bundled)).failed is None
+    assert bisect(stages_of(whole, bundled, wrong)).failed is not None
+
+
+def test_weights_of_a_file_are_worked_on(tmp_path: Path) -> None:
+    whole, right = lifted()
+    rng = np.random.default_rng(0)
+    path = tmp_path / "all.npz"
+    shapes = {"x": (2, 4), "w": (3, 4), "b": (3,), "c": (3,)}
+    arrays: dict[str, Any] = {
+        name: rng.normal(size=shape).astype("float32") for name, shape in shapes.items()
+    }
+    np.savez(path, **arrays)
+    wrong = rxe.parse(right.script().replace("R.add(y, bc)", "R.subtract(y, bc)"))
+    stages = stages_of(whole, right, wrong)
+    for sample in (Sample(file=str(path)), Sample((("n", 2),), 0, (("w", "ones"), ("c", "3")))):
+        failed = bisect(stages, SameOutput(stages[0], "main", (sample,))).failed
+        assert failed is not None
+        assert failed.number == 2
+    with ProcessPoolExecutor(1) as pool:
+        again = bisect(stages, SameOutput(stages[0], "main", (sample,)), executor=pool).failed
+    assert again == failed
+
+
+def test_calls_of_a_file_bring_former_weights(tmp_path: Path) -> None:
+    whole, right = lifted()
+    calls = tmp_path / "calls.txt"
+    np.save(tmp_path / "x.npy", np.ones((2, 4), "float32"))
+    calls.write_text(
+        'y = main("x.npy", "randn:1", "randn:2", "randn:3")\nmain("x.npy", "randn:4", "randn:2", "randn:3")\n'
+    )
+    sample = sample_of_calls(str(calls), [whole])
+    stages = stages_of(whole, right, rxe.parse(right.script().replace("R.add(y, bc)", "R.subtract(y, bc)")))
+    failed = bisect(stages, SameOutput(stages[0], "main", (sample,))).failed
+    assert failed is not None
+    assert failed.number == 2
+
+
+def test_another_function_is_not_taken_for_the_same() -> None:
+    whole, _ = lifted()
+    text = WEIGHTS.replace("def main(x:", "def main(x0:").replace("matmul(x,", "matmul(x0,")
+    session = rxe.Session(module_of(text), "LiftTransformParams")
+    session.run_all()
+    assert bisect(stages_of(whole, session.stages[-1].module)).failed is not None

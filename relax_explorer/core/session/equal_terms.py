@@ -1,4 +1,4 @@
-"""The parameters that later stages have no longer, because a pass made constants of them (`BindParams`), and their values."""
+"""How the parameters of a function change from stage to stage, and the values of those that a pass made constants of (`BindParams`)."""
 
 from __future__ import annotations
 
@@ -12,57 +12,46 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.samples import Bound, Sample
+from relax_explorer.core.session.parameters import Entry, completed, parameters, work_on_weights
+from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.stages import Stage
 
 
-def with_bound(samples: Sequence[Sample], stages: Sequence[Stage], function: str) -> Sequence[Sample]:
-    """The samples with the values of the parameters that later stages have as constants; the given ones if there are none.
+def on_equal_terms(samples: Sequence[Sample], stages: Sequence[Stage], function: str) -> Sequence[Sample]:
+    """The samples for stages in which the function has other parameters; the given ones if all have the same.
 
-    What a user gives for them is taken: if it is something else, the stages differ.
+    Parameters that later stages have as constants get these values, unless a user gives others: then the stages differ.
     """
-    made = [sample if sample.bound else _with(sample, stages, function) for sample in samples]
+    made = [sample if sample.entries else _with(sample, stages, function) for sample in samples]
     return samples if all(x is y for x, y in zip(made, samples, strict=True)) else tuple(made)
 
 
 def _with(sample: Sample, stages: Sequence[Stage], function: str) -> Sample:
     names = [function] if sample.calls is None else [call.function for call in sample.calls.calls]
-    found = {name: _bound_in(_modules(stages, name), name) for name in dict.fromkeys(names)}
-    bound = {name: item for name, item in found.items() if item is not None}
-    return replace(sample, bound=bound) if bound else sample
+    found = {name: _entry(stages, name) for name in dict.fromkeys(names)}
+    entries = {name: item for name, item in found.items() if item is not None}
+    return replace(sample, entries=entries) if entries else sample
 
 
-def _bound_in(modules: Sequence[IRModule], name: str) -> Bound | None:
-    """The constants in place of the parameters of a function; None if there are none, or one is not found."""
-    found: dict[str, Array | None] = {}
-    for before, after in pairwise([_function(module, name) for module in modules]):
-        missing = _missing(before, after)
-        constants = _constants(before, after, missing)
-        for param, its_name in missing.items():
-            if param not in constants and _is_used(before, param):
-                return None  # something else happened to it
-            found[its_name] = constants[param].data if param in constants else None
-    return Bound(modules[0], name, found) if any(value is not None for value in found.values()) else None
+def _entry(stages: Sequence[Stage], name: str) -> Entry | None:
+    """The function in the stage whose parameters are given: the first, or the second of two that are compared, if it has more.
 
-
-def _missing(before: e.Function, after: e.Function) -> dict[e.Var, str]:
-    """The parameters that are lost, with their names, if all others are there."""
-    names = {param.name for param in after.params}
-    missing = {param: param.name for param in before.params if param.name not in names}
-    return missing if len(missing) + len(names) == len(before.params) else {}
-
-
-def _modules(stages: Sequence[Stage], name: str) -> list[IRModule]:
-    """The stages with a function that can be read, the one with most parameters first; none if no parameter is lost.
-
-    Of two stages that are compared, the second one may be the one that has the parameters.
+    None if all have the same parameters, and if it is not known how one comes from the other.
     """
-    ends = [
-        module for side in (stages, stages[::-1]) if (module := next(_readable(side, name), None)) is not None
-    ]
-    if len({tuple([param.name for param in _function(module, name).params]) for module in ends}) < 2:
-        return []  # the stages between need not be read
-    return sorted(_readable(stages, name), key=lambda module: -len(_function(module, name).params))
+    for way in (stages, stages[::-1]):
+        first, last = next(_readable(way, name), None), next(_readable(way[::-1], name), None)
+        if first is None or last is None or first is last:
+            return None
+        plain = Entry(first, name, {})
+        names = [[param.name for param in parameters(module, name)] for module in (first, last)]
+        if names[0] == names[1] and work_on_weights(last, plain) is work_on_weights(
+            first, Entry(last, name, {})
+        ):
+            return None  # the stages between need not be read
+        entry = Entry(first, name, _values(list(_readable(way, name)), name))
+        if completed(last, {name: entry}) is not last:
+            return entry
+    return None
 
 
 def _readable(stages: Sequence[Stage], name: str) -> Iterator[IRModule]:
@@ -70,6 +59,27 @@ def _readable(stages: Sequence[Stage], name: str) -> Iterator[IRModule]:
         with suppress(Failure):  # the test of the stage tells what is wrong with it
             if type(stage.module.functions.get(name)) is e.Function:
                 yield stage.module
+
+
+def _values(modules: Sequence[IRModule], name: str) -> dict[str, Array | None]:
+    """The values of the parameters that become constants on the way. One that vanishes in another way has none."""
+    found: dict[str, Array | None] = {}
+    for before, after in pairwise([_function(module, name) for module in modules]):
+        missing = _missing(before, after)
+        constants = _constants(before, after, missing)
+        if constants and all(param in constants or not _is_used(before, param) for param in missing):
+            found |= {
+                its_name: constants[param].data if param in constants else None
+                for param, its_name in missing.items()
+            }
+    return found
+
+
+def _missing(before: e.Function, after: e.Function) -> dict[e.Var, str]:
+    """The parameters that are lost, with their names, if all others are there."""
+    names = {param.name for param in after.params}
+    missing = {param: param.name for param in before.params if param.name not in names}
+    return missing if len(missing) + len(names) == len(before.params) else {}
 
 
 def _function(module: IRModule, name: str) -> e.Function:
