@@ -181,7 +181,7 @@ class _Recorder:
         """Record a step. False if it can't be recorded; then nothing was."""
         if self.bytes > MOST_SCRATCH:
             return False
-        if step.rule is not None:
+        if step.known is None:
             source = self._between(step)
         elif type(step.known) is KnownCode:
             source = self._kernel(step, step.known)
@@ -189,7 +189,7 @@ class _Recorder:
             source = self._operator(step, step.known) if type(step.known) is KnownOperator else None
         if source is None:
             return False
-        self.calls += step.rule is None
+        self.calls += step.known is not None
         self.registers[step.at.target] = source
         for slot in step.at.dead:
             if self.registers.pop(slot, None) is None:  # the part itself never fills the others
@@ -209,9 +209,7 @@ class _Recorder:
             source = self._source(*at.args)
             field: Source | None = source[at.node.index] if type(source) is tuple else None
             return field
-        assert step.rule is not None
-        step.rule(self.machine, self.frame, at)  # a shape or a scalar, of lengths that the trace compares
-        return Fixed(self.frame.registers[at.target])
+        return Fixed(step.value([], self.machine.interrupt))  # a shape or a scalar, of lengths that the trace compares
 
     def _kernel(self, step: Step, known: KnownCode) -> Source | None:
         address = getattr(known.function, "address", None)
