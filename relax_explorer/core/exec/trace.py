@@ -127,6 +127,9 @@ def run_trace(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> bool
     if frame.has_ended:
         return False
     if trace is None:
+        if not _fits(frame, first):
+            first.known = None  # nobody asks it again: other calls know these types, or the call is checked
+            return False
         trace = first.trace = _Builder(machine, frame, rules).build(MOST)
     elif trace.is_cut and trace.runs == RUNS_BEFORE:  # what follows passed its checks, too
         trace = first.trace = _Builder(machine, frame, rules).build(LONGEST)
@@ -136,6 +139,13 @@ def run_trace(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> bool
         first.trace = None  # a new one, when the calls have been checked with these types
         return False
     return bool(trace.run(machine, frame))
+
+
+def _fits(frame: Frame, at: Instruction) -> bool:
+    """True if what is known of a call holds for its operands."""
+    slots = at.args[1:] if isinstance(at.known, KnownCall) else at.args
+    fits: bool = at.known.fits(types_of([frame.registers[slot] for slot in slots]), frame.dims)
+    return fits
 
 
 class _Builder:
