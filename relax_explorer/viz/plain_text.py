@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.patterns.matches import Occurrence
 from relax_explorer.core.session.align import ModuleDiff, Trace
-from relax_explorer.core.session.bisect import Attempt, Bisection
-from relax_explorer.core.session.validate import Row
-from relax_explorer.core.session.verdict import Comparison, Verdict
 from relax_explorer.core.syntax import node_text
 from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.viz import table_diff
-from relax_explorer.viz.verdict_text import (
-    attempt_line,
-    bisection_lines,
-    comparison_lines,
-    validation_lines,
-)
 from relax_explorer.viz.visible import counted
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.plain_verdicts import Texts
 
 
 def text(value: object, is_brief: bool) -> str:
     """A value as text; empty for one that has none."""
-    for kind, (brief, whole) in _TEXTS.items():
+    for kind, (brief, whole) in _texts().items():
         if isinstance(value, kind):
             return brief(value) if is_brief else "\n".join(whole(value))
     return node_text.first_line(value) if is_brief else node_text.text_of(value)
-
-
-def _comparison(result: Comparison) -> str:
-    equal = sum(verdict.equal for verdict in result.verdicts)
-    samples = counted(len(result.verdicts), "sample")
-    return f"{result.function} of {result.a} with {result.b}: {equal} of {samples} equal"
-
-
-def _verdict(verdict: Verdict) -> str:
-    return f"{verdict.sample}: {verdict.reason or 'equal'}"
-
-
-def _bisection(found: Bisection) -> str:
-    if found.failed is None:
-        return "the test holds after every pass"
-    return f"first bad pass: {found.failed.made_by} (stage {found.failed.number})"
-
-
-def _row(row: Row) -> str:
-    wrong = [f"{cell.sample}: {cell.reason}" for cell in row.cells if not cell.equal]
-    return f"{row.number} {row.made_by}: {'; '.join(wrong) or 'equal'}"
-
-
-def _rows(row: Row) -> Iterator[str]:
-    return validation_lines([row], [cell.sample for cell in row.cells])
 
 
 def trace_text(trace: Trace) -> str:
@@ -76,17 +46,14 @@ def _diff_lines(found: ModuleDiff) -> Iterator[str]:
     return (f"{line.mark} {line.text}" for line in table_diff.lines(found))
 
 
-def _alone(brief: Callable[[Any], str]) -> tuple[Callable[[Any], str], Callable[[Any], Iterable[str]]]:
-    return brief, lambda value: [brief(value)]
+@cache
+def _texts() -> dict[type, Texts]:
+    """The texts of each class. Those of runs need numpy and the machine, which whoever shows programs alone never loads."""
+    from relax_explorer.viz.plain_verdicts import VERDICT_TEXTS, alone
 
-
-_TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[Any], Iterable[str]]]] = {
-    Comparison: (_comparison, comparison_lines),
-    Verdict: _alone(_verdict),
-    Bisection: (_bisection, bisection_lines),
-    Attempt: _alone(attempt_line),
-    Row: (_row, _rows),
-    Trace: _alone(_trace),
-    Occurrence: _alone(_match),
-    ModuleDiff: (_diff, _diff_lines),
-}
+    return {
+        **VERDICT_TEXTS,
+        Trace: alone(_trace),
+        Occurrence: alone(_match),
+        ModuleDiff: (_diff, _diff_lines),
+    }

@@ -75,6 +75,20 @@ def test_a_check_needs_no_arrays_no_passes_and_no_runs() -> None:
     assert loaded & (ARRAYS | OF_PASSES | RARE | {"textual"}) == set()
 
 
+def test_a_program_is_shown_without_arrays_and_runs() -> None:
+    text, loaded = modules("show", SAMPLE)
+    assert "class Module" in text
+    assert "relax_explorer.viz.stage_sentence" in loaded
+    runs = {f"relax_explorer.core.{name}" for name in ("exec.machine", "session.bisect", "session.compare")}
+    assert loaded & (ARRAYS | runs | {"textual"}) == set()
+
+
+def test_no_kernel_is_translated_for_operators() -> None:
+    _, loaded = modules("run", SAMPLE)
+    assert "relax_explorer.core.exec.machine" in loaded
+    assert loaded & {"relax_explorer.core.exec.loop_statements", "llvmlite", "numba"} == set()
+
+
 def test_arrays_are_loaded_when_one_is_needed() -> None:
     text, loaded = modules("run", SAMPLE)
     assert "numpy._core" in loaded

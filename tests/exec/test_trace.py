@@ -13,6 +13,7 @@ from relax_explorer.core.exec import known_call, trace
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.known_call import Step
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.trace_blocks import Blocks
 from relax_explorer.core.exec.trace_rows import Rows
 from relax_explorer.core.exec.values import Shape
@@ -174,9 +175,9 @@ def test_values_go_after_their_last_read(monkeypatch: pytest.MonkeyPatch) -> Non
     runs(module, VALUES, VALUES)
     kept, do = [], Step.run
 
-    def counting(step: Any, machine: Any, frame: Any) -> bool:
-        kept.append(sum([type(value) is np.ndarray for value in frame.registers]))
-        return do(step, machine, frame)
+    def counting(step: Any, registers: Any, interrupt: Any) -> bool:
+        kept.append(sum([type(value) is np.ndarray for value in registers]))
+        return do(step, registers, interrupt)
 
     monkeypatch.setattr(Step, "run", counting)
     rxe.run(module, "main", [VALUES, VALUES])
@@ -245,8 +246,8 @@ def test_a_call_that_failed_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> No
     runs(module, good, good)
     outcomes, do = [], Step.run
 
-    def watched(step: Any, machine: Any, frame: Any) -> bool:
-        outcomes.append(do(step, machine, frame))
+    def watched(step: Any, registers: Any, interrupt: Any) -> bool:
+        outcomes.append(do(step, registers, interrupt))
         return outcomes[-1]
 
     monkeypatch.setattr(Step, "run", watched)
@@ -330,16 +331,16 @@ def test_a_cancelled_run_stops_inside_a_trace(monkeypatch: pytest.MonkeyPatch) -
     interrupt, done = Interrupt(), []
     do = Step.run
 
-    def cancelling(step: Any, machine: Any, frame: Any) -> bool:
-        done.append(frame.pc)
+    def cancelling(step: Any, registers: Any, interrupt: Interrupt) -> bool:
+        done.append(step.at.node.op.name)
         if len(done) == 2:
             interrupt.cancel()
-        return do(step, machine, frame)
+        return do(step, registers, interrupt)
 
     monkeypatch.setattr(Step, "run", cancelling)
     with pytest.raises(Cancelled):
         Machine(module, "main", given, interrupt=interrupt).run()
-    assert done == [0, 1]
+    assert done == ["relax.add", "relax.multiply"]
 
 
 def test_programs_that_overwrite_arrays_have_no_trace(lengths: list[int]) -> None:
@@ -402,3 +403,37 @@ def test_tensors_of_a_call_are_new_in_each_run() -> None:
     for one, two in results:
         assert (one.tolist(), two.tolist()) == ([0, 1], [2, 3])
         one[:] = two[:] = 7
+
+
+@pytest.mark.parametrize(
+    ("grown", "calls"),
+    [("R.concat(({1}, d{0}))", 4), ("R.broadcast_to(R.sum(d{0}), R.shape([p]))", 5)],
+    ids=["a tuple", "a shape"],
+)
+def test_a_length_that_grows_takes_no_trace_from_what_does_not_depend_on_it(
+    grown: str, calls: int, lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What prepares the call of `grown` is of another type in each run; the calls before that are not."""
+    params = (
+        'x: R.Tensor((4,), "float32"), past: R.Tensor(("p",), "float32"), more: R.Tensor(("p",), "float32")'
+    )
+    part = "a{0} = R.add({1}, x)\nb{0} = R.multiply(a{0}, x)\nc{0} = R.subtract(b{0}, x)\nd{0} = R.maximum(c{0}, x)\n"
+    first, second = (
+        f"{part.format(n, value)}s{n} = R.sum({grown.format(n, past)})"
+        for n, value, past in ((0, "x", "past"), (1, "s0", "more"))
+    )
+    module = program(f"{first}\n{second}\nreturn (s0, s1)", params)
+    builds, build = [], trace._Builder.build
+    monkeypatch.setattr(
+        trace._Builder, "build", lambda self, most: (builds.append(most), build(self, most))[1]
+    )
+    made: list[trace.Trace] = []
+    for run, count in enumerate([1, 2, 3, 4, 5, 6, 2, 6, 2]):
+        given, before = [np.ones(4, F), np.ones(count, F), np.ones(count, F)], made
+        del lengths[:], builds[:]
+        assert same(rxe.run(module, "main", given), stepped(module, *given))
+        made = [at.trace for at in plan(module.relax_functions["main"], "main").code if at.trace]
+        if run > 1:
+            assert lengths == [calls, calls]
+            assert builds == []
+            assert made == before, "the traces of the run before"

@@ -295,3 +295,18 @@ def test_a_kernel_of_many_arguments(before: int, lengths: set[int], played: list
     module = program("\n".join([*lines, f"return (v5, a{before - 1})"]), VECTOR, text)
     assert runs(module, np.ones(4, F))[0].tolist() == [67] * 4
     assert set(played) == lengths
+
+
+def test_nothing_is_compiled_for_calls_that_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[object] = []
+    monkeypatch.setattr(trace_rows, "_function", lambda *of: compiled.append(of))
+    few = program(
+        "a = R.add(x, y)\nb = R.multiply(a, x)\nc = R.sin(b)\nd = R.add(c, y)\ne = R.cos(d)\nreturn e"
+    )
+    runs(few, VALUES, OTHERS)
+    assert compiled == []
+    enough = program("a = R.add(x, y)\nb = R.multiply(a, x)\nc = R.add(b, a)\nd = R.add(c, y)\nreturn d")
+    expected = stepped(enough, VALUES, OTHERS)
+    for _ in range(4):
+        assert same(rxe.run(enough, "main", [VALUES, OTHERS]), expected), "and where LLVM can't compile"
+    assert compiled

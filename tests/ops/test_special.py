@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS
 from relax_explorer.core.ops.kit.special import erf
 
 PLACES = np.concatenate([np.linspace(-7, 7, 20_001), np.logspace(-320, 3, 2_000), [-0.0, np.inf, -np.inf]])
@@ -74,3 +77,27 @@ def test_means_of_large_integers_are_exact(call: str, wanted: list[int], passes:
     x = np.array([[[2**63 - 1, -1, -(2**62) - 1, -(2**62) + 4]]])
     made = rxe.run(module, "main", [x, np.arange(4).reshape(1, 1, 4)[..., ::-1].copy()])
     assert made.ravel().tolist() == wanted
+
+
+def _evaluate(name: str) -> Callable[..., np.ndarray]:
+    op = find(f"relax.{name}")
+    assert op is not None
+    assert op.evaluate is not None
+    return op.evaluate
+
+
+def test_functions_of_numpy_are_counted_once_however_often_they_run() -> None:
+    x, before = np.array([0.5, 1, 2], np.float32), dict(UFUNCS)
+    for _ in range(3):
+        for name, function in (("exp", np.exp), ("sqrt", np.sqrt), ("tanh", np.tanh)):
+            evaluate = _evaluate(name)
+            assert evaluate(x).tobytes() == function(x).tobytes()
+            assert UFUNCS[evaluate].function is function
+    assert before == UFUNCS
+
+
+def test_rounding_keeps_integers_so_no_ufunc_does_it() -> None:
+    for name in ("floor", "ceil", "round", "trunc"):
+        evaluate = _evaluate(name)
+        assert evaluate(np.array([1, 2], np.int8)).dtype == np.int8
+        assert evaluate not in UFUNCS

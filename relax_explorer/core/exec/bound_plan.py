@@ -18,7 +18,6 @@ import numpy as np
 
 from relax_explorer.core.exec import packed
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.kernel_traps import NOTE_LENGTH
 from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.memory import Storage
 from relax_explorer.core.exec.running import Running
@@ -225,6 +224,8 @@ class Bound:
         return known[source]
 
     def _reel(self) -> Reel:
+        from relax_explorer.core.exec.kernel_traps import NOTE_LENGTH
+
         words, memory = self.words.copy(), np.zeros(self.memory, np.uint8)
         tensors = []
         for tensor, start, named in self.inside:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
 Type = tuple[tuple[int, ...], np.dtype[Any]]
 Rule = Callable[[Any, Frame, Instruction], object]
+Computed = Callable[[list[Value], Interrupt], Value]  # from the registers
 LARGE = 1 << 17  # elements
 
 
@@ -67,7 +68,12 @@ class KnownOperator(Known):
             value = self.function(*args)
         except ERRORS:
             return None
-        return value if type(value) is np.ndarray and (value.shape, value.dtype) == self.type else None
+        return value if self.is_expected(value) else None
+
+    def is_expected(self, value: Value) -> bool:
+        """True for a value of the type of the result."""
+        shape, dtype = self.type
+        return type(value) is np.ndarray and value.shape == shape and value.dtype == dtype
 
     @property
     def ufunc(self) -> np.ufunc | None:
@@ -96,7 +102,11 @@ class KnownTuple(Known):
             value = self.function(*args)
         except ERRORS:
             return None
-        return value if _array_types(value) == self.types else None
+        return value if self.is_expected(value) else None
+
+    def is_expected(self, value: Value) -> bool:
+        """True for a value of the types of the results."""
+        return _array_types(value) == self.types
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,33 +202,26 @@ class KnownPieces(KnownKernel):
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One instruction: a call that is known, or one between calls, which its rule does."""
+    """One instruction: a call that is known, or one between calls, whose value follows from registers and lengths alone.
+
+    `value` takes the registers, and the interrupt of the run.
+    """
 
     at: Instruction
-    rule: Rule | None = None
-    known: KnownCall | KnownOperator | KnownTuple | None = None
-    ufunc: np.ufunc | None = None  # of an operator that gives no value of another type
-    operands: Callable[[list[Value]], Sequence[Value]] = list
+    value: Computed  # None, or one of `ERRORS`, if the instruction needs its checks
+    known: KnownCall | KnownOperator | KnownTuple | None = None  # of a call
 
-    def run(self, machine: Running, frame: Frame) -> bool:
+    def run(self, registers: list[Value], interrupt: Interrupt) -> bool:
         """Put the value into its register. False if that needs checks; then nothing was done."""
-        at, known, registers = self.at, self.known, frame.registers
-        if self.rule is not None:
-            self.rule(machine, frame, at)
-            return True
-        if self.ufunc is not None:
-            try:
-                value = self.ufunc(*self.operands(registers))
-            except ERRORS:
-                return False
-        elif isinstance(known, KnownCall):
-            value = known.value(registers[at.args[1]], machine.interrupt)
-        else:
-            assert isinstance(known, (KnownOperator, KnownTuple))
-            value = known.value(self.operands(registers))
+        try:
+            value = self.value(registers, interrupt)
+        except Cancelled:
+            raise
+        except ERRORS:
+            return False
         if value is None:
             return False
-        registers[at.target] = value
+        registers[self.at.target] = value
         return True
 
 
@@ -336,15 +339,17 @@ def remember_operator(
     if operands is None or any(map(info_holders, infos)):
         return
     dims = tuple(dict.fromkeys(var for info in infos for var in info_vars(info)))
-    function, is_own = computes, isinstance(computes, OwnKernel)
+    function: Callable[..., Any] = computes
     absent = () if op.variadic else (None,) * (len(op.operands) - len(args))
-    if absent or at.node.attrs:
+    if absent:
         function = partial(_with, computes, absent, dict(at.node.attrs))
+    elif at.node.attrs:
+        function = partial(computes, **at.node.attrs)
     known = operands, dims, tuple(map(frame.dims.get, dims))
     if type(value) is tuple:
         at.known = KnownTuple(*known, types, function, bool(op.shares))
     else:
-        is_large = value.ndim > 0 and value.size >= LARGE and not is_own
+        is_large = value.ndim > 0 and value.size >= LARGE and not isinstance(computes, OwnKernel)
         at.known = KnownOperator(*known, types[0], function, bool(op.shares), is_large)
     if op.by_info:
         machine.kernels.alike[_alike(at, op, args)] = computes, at.known

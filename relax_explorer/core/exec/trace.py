@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -19,7 +20,16 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.known_call import Known, KnownCall, KnownOperator, KnownTuple, Rule, Step
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.known_call import (
+    Computed,
+    Known,
+    KnownCall,
+    KnownOperator,
+    KnownTuple,
+    Rule,
+    Step,
+)
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.trace_blocks import blocks
@@ -74,29 +84,33 @@ class Trace:
         """Do all steps, up to one that needs its checks. False if the first one does."""
         start, interrupt, registers = frame.pc, machine.interrupt, frame.registers
         steps, parts, number = self.steps, self.parts, 0
-        with np.errstate(all="ignore"), compiling(machine.kernels.loops):
-            while number < len(steps):
-                frame.pc = start + number
-                if interrupt.is_cancelled:
-                    return True
-                part = parts.get(number) if parts else None
-                if part is not None and part.run(machine, frame):
-                    number += part.length
-                    continue
-                step = steps[number]
-                if not step.run(machine, frame):
-                    step.at.trace = ENDS
-                    del steps[number:]
-                    self._divide()
-                    return number > 0
-                for slot in step.at.dead:
-                    registers[slot] = None
-                number += 1
-        frame.pc = start + number
+        try:
+            with np.errstate(all="ignore"), compiling(machine.kernels.loops):
+                while number < len(steps):
+                    if interrupt.is_cancelled:
+                        return True
+                    if number in parts and parts[number].run(machine, frame):
+                        number += parts[number].length
+                        continue
+                    step = steps[number]
+                    if not step.run(registers, interrupt):
+                        self._end(number)
+                        return number > 0
+                    for slot in step.at.dead:
+                        registers[slot] = None
+                    number += 1
+        finally:
+            frame.pc = start + number
         self.runs += 1
         if self.runs == RUNS_BEFORE and not self.is_cut:
             parts.update(rows(steps, machine, frame))
         return True
+
+    def _end(self, number: int) -> None:
+        """Leave out the step of this number and all after it: it gave another type, or failed."""
+        self.steps[number].at.trace = ENDS
+        del self.steps[number:]
+        self._divide()
 
     def _divide(self) -> None:
         self.runs, self.parts = 0, {**blocks(self.steps)}
@@ -113,6 +127,9 @@ def run_trace(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> bool
     if frame.has_ended:
         return False
     if trace is None:
+        if not _fits(frame, first):
+            first.known = None  # nobody asks it again: other calls know these types, or the call is checked
+            return False
         trace = first.trace = _Builder(machine, frame, rules).build(MOST)
     elif trace.is_cut and trace.runs == RUNS_BEFORE:  # what follows passed its checks, too
         trace = first.trace = _Builder(machine, frame, rules).build(LONGEST)
@@ -122,6 +139,13 @@ def run_trace(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> bool
         first.trace = None  # a new one, when the calls have been checked with these types
         return False
     return bool(trace.run(machine, frame))
+
+
+def _fits(frame: Frame, at: Instruction) -> bool:
+    """True if what is known of a call holds for its operands."""
+    slots = at.args[1:] if isinstance(at.known, KnownCall) else at.args
+    fits: bool = at.known.fits(types_of([frame.registers[slot] for slot in slots]), frame.dims)
+    return fits
 
 
 class _Builder:
@@ -135,17 +159,29 @@ class _Builder:
     def build(self, most: int) -> Trace | None:
         """The trace, of this length at most; NONE if it is too short. None if the first call was checked with other types."""
         start, trace = self.frame.pc, self.trace
+        call = 0, 0, 0  # steps, values from outside, and lengths at the latest call
         for at in self.frame.plan.code[start : start + most]:
             step = self._call(at) if at.kind == "op" else self._between(at)
             if step is None or at.trace is ENDS:
+                if at.kind == "op":  # what prepares it relies on its types, which may be others in each run
+                    self._cut(*call)
                 break
             trace.steps.append(step)
+            if step.known is not None:
+                call = len(trace.steps), len(trace.outside), len(trace.lengths)
+        trace.is_cut = len(trace.steps) == most < LONGEST
         if not trace.steps:
             return None
-        trace.is_cut = len(trace.steps) == most < LONGEST
         trace._divide()
-        calls = sum([step.rule is None for step in trace.steps])
+        calls = sum([step.known is not None for step in trace.steps])
         return trace if calls >= FEWEST or trace.parts else NONE
+
+    def _cut(self, steps: int, outside: int, lengths: int) -> None:
+        """Leave out the steps after the first ones, and what they rely on."""
+        trace = self.trace
+        del trace.steps[steps:]
+        trace.outside = dict(islice(trace.outside.items(), outside))
+        trace.lengths = dict(islice(trace.lengths.items(), lengths))
 
     def _types(self, slot: int) -> Types | None:
         """The types of a register, as `types_of` gives them. A value from outside is checked at the start of each run."""
@@ -168,22 +204,26 @@ class _Builder:
         return tuple(flat)
 
     def _between(self, at: Instruction) -> Step | None:
-        """An instruction between calls. Its rule does the work."""
-        types: Any = None
+        """An instruction between calls."""
+        types: Types | None = None
         if at.kind == "tuple":
-            types = self._flat(at.args)
-            types = None if types is None else (types,)
+            flat = self._flat(at.args)
+            types, value = None if flat is None else (flat,), _applied(_tuple, at.args)
         elif at.kind == "move":
-            types = self._types(at.args[0])
+            types, value = self._types(at.args[0]), _applied(_same, at.args)
         elif at.kind == "item":
-            fields = _fields(self._types(at.args[0]))
-            types = fields[at.node.index] if at.node.index < len(fields) else None
+            fields, index = _fields(self._types(at.args[0])), at.node.index
+            types, value = (
+                fields[index] if index < len(fields) else None,
+                _applied(itemgetter(index), at.args),
+            )
         elif at.kind in ("shape", "scalar") and self._is_known(at):
-            types = types_of((self.frame.registers[at.target],))
+            constant = self.frame.registers[at.target]
+            types, value = types_of((constant,)), lambda registers, interrupt: constant
         if types is None:
             return None
         self.inside[at.target] = types
-        return Step(at, rule=self.rules[at.kind])
+        return Step(at, value)
 
     def _is_known(self, at: Instruction) -> bool:
         """Compute a shape or a scalar now, to know it. It stays the same as long as the shape variables do."""
@@ -208,19 +248,25 @@ class _Builder:
             return None
         self.trace.lengths.update(zip(known.dims, known.lengths, strict=True))
         if isinstance(known, KnownCall):
-            if known.engine != self.machine.kernels.engine:
-                return None
-            self.trace.kernels[self.frame.registers[at.args[0]].name] = known
-            results = tuple([item for type_ in known.types for item in type_])
-            self.inside[at.target] = (results,) if known.is_tuple else results
-            return Step(at, known=known)
+            return self._kernel(at, known)
         if type(known) is KnownTuple:
             self.inside[at.target] = (tuple([item for type_ in known.types for item in type_]),)
-            return Step(at, known=known, operands=_reader(at.args))
+            return Step(at, _checked(known, _applied(known.function, at.args)), known)
         assert type(known) is KnownOperator
         self.inside[at.target] = known.type
         ufunc = known.ufunc if known.type[0] and not known.is_large else None  # of rank 0, it makes a scalar
-        return Step(at, known=known, ufunc=ufunc, operands=_reader(at.args))
+        if ufunc is not None:
+            return Step(at, _applied(ufunc, at.args), known)
+        return Step(at, _checked(known, _applied(known.function, at.args)), known)
+
+    def _kernel(self, at: Instruction, known: KnownCall) -> Step | None:
+        if known.engine != self.machine.kernels.engine:
+            return None
+        self.trace.kernels[self.frame.registers[at.args[0]].name] = known
+        results = tuple([item for type_ in known.types for item in type_])
+        self.inside[at.target] = (results,) if known.is_tuple else results
+        given, value = at.args[1], known.value
+        return Step(at, lambda registers, interrupt: value(registers[given], interrupt), known)
 
 
 def _fields(types: Types | None) -> list[Types]:
@@ -235,8 +281,37 @@ def _fields(types: Types | None) -> list[Types]:
     return fields
 
 
-def _reader(slots: tuple[int, ...]) -> Callable[[list[Value]], tuple[Value, ...]]:
-    """A function from all registers to the values of some."""
-    if len(slots) > 1:
-        return itemgetter(*slots)  # in C
-    return lambda registers: tuple([registers[slot] for slot in slots])
+# -- values of steps ----------------------------------------------------------------------------------------------------------
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _tuple(*values: Value) -> Value:
+    return values
+
+
+def _applied(function: Callable[..., Value], slots: tuple[int, ...]) -> Computed:
+    """`function` of the values of some registers."""
+    if len(slots) == 1:
+        (only,) = slots
+        return lambda registers, interrupt: function(registers[only])
+    if len(slots) == 2:
+        first, second = slots
+        return lambda registers, interrupt: function(registers[first], registers[second])
+    if not slots:
+        return lambda registers, interrupt: function()
+    operands = itemgetter(*slots)  # in C
+    return lambda registers, interrupt: function(*operands(registers))
+
+
+def _checked(known: KnownOperator | KnownTuple, computed: Computed) -> Computed:
+    """The value of an operator if it has the types that are known, or else None."""
+    is_expected = known.is_expected
+
+    def value(registers: list[Value], interrupt: Interrupt) -> Value:
+        found = computed(registers, interrupt)
+        return found if is_expected(found) else None
+
+    return value

@@ -58,6 +58,7 @@ class Fixed:
 Source = Given | Made | Fixed | tuple[Any, ...]  # a tuple has the sources of its fields
 Word = int | Given | Made
 Words = np.ndarray[Any, Any]
+Operator = tuple[str, str, tuple[bool, ...]]  # its name and dtype, and which operands have a single element
 Places = np.ndarray[Any, Any]  # the numbers of the words that hold the address of one object
 
 
@@ -159,8 +160,9 @@ def rows(steps: Sequence[Step], machine: Running, frame: Frame) -> dict[int, Row
         count = 0
         while first + count < len(steps) and recorder.take(steps[first + count]):
             count += 1
-        if recorder.calls >= FEWEST:
-            found[first] = recorder.rows(count)
+        part = recorder.rows(count) if recorder.calls >= FEWEST else None
+        if part is not None:
+            found[first] = part
         first += count or 1
     return found
 
@@ -171,7 +173,7 @@ class _Recorder:
     def __init__(self, machine: Running, frame: Frame) -> None:
         self.machine, self.frame = machine, frame
         self.registers: dict[int, Source] = {}  # those that the part writes
-        self.made: list[tuple[int, list[Word]]] = []  # of each row: address, arguments
+        self.made: list[tuple[int | Operator, list[Word]]] = []  # of each row: address or operator, arguments
         self.types: list[Type] = []  # of each result
         self.dead: list[int] = []
         self.calls = self.bytes = 0
@@ -181,7 +183,7 @@ class _Recorder:
         """Record a step. False if it can't be recorded; then nothing was."""
         if self.bytes > MOST_SCRATCH:
             return False
-        if step.rule is not None:
+        if step.known is None:
             source = self._between(step)
         elif type(step.known) is KnownCode:
             source = self._kernel(step, step.known)
@@ -189,7 +191,7 @@ class _Recorder:
             source = self._operator(step, step.known) if type(step.known) is KnownOperator else None
         if source is None:
             return False
-        self.calls += step.rule is None
+        self.calls += step.known is not None
         self.registers[step.at.target] = source
         for slot in step.at.dead:
             if self.registers.pop(slot, None) is None:  # the part itself never fills the others
@@ -209,9 +211,9 @@ class _Recorder:
             source = self._source(*at.args)
             field: Source | None = source[at.node.index] if type(source) is tuple else None
             return field
-        assert step.rule is not None
-        step.rule(self.machine, self.frame, at)  # a shape or a scalar, of lengths that the trace compares
-        return Fixed(self.frame.registers[at.target])
+        return Fixed(
+            step.value([], self.machine.interrupt)
+        )  # a shape or a scalar, of lengths that the trace compares
 
     def _kernel(self, step: Step, known: KnownCode) -> Source | None:
         address = getattr(known.function, "address", None)
@@ -239,11 +241,9 @@ class _Recorder:
         sizes = [prod(of) for of in shapes]
         if any(size != 1 and of != shape for size, of in zip(sizes, shapes, strict=True)):
             return None
-        function = _function(name, dtype.name, tuple([size == 1 for size in sizes]))
-        if function is None:
-            return None
+        function = name, dtype.name, tuple([size == 1 for size in sizes])
         result = self._result(known.type)
-        self.made.append((function.address, [result, *sources, prod(shape)]))  # type: ignore[list-item]  # arrays, by their shapes
+        self.made.append((function, [result, *sources, prod(shape)]))  # type: ignore[list-item]  # arrays, by their shapes
         return result
 
     def _result(self, of: Type) -> Made:
@@ -251,10 +251,13 @@ class _Recorder:
         self.bytes += _size(of)
         return Made(len(self.types) - 1)
 
-    def rows(self, length: int) -> Rows:
-        """The rows of all recorded steps."""
+    def rows(self, length: int) -> Rows | None:
+        """The rows of all recorded steps. None if LLVM can't compile here: only now that there are enough, operators are compiled."""
+        addressed = [(_address(function), arguments) for function, arguments in self.made]
+        if not all([address for address, _ in addressed]):
+            return None
         objects: dict[Word, list[int]] = {Made(number): [] for number in range(len(self.types))}
-        words = words_of(self.made, objects)
+        words = words_of(addressed, objects)
         kept = set(_results(tuple(self.registers.values())))
         places = {item: np.array(at, np.intp) for item, at in objects.items()}
         results = [(Made(n), of, places[Made(n)]) for n, of in enumerate(self.types)]
@@ -309,6 +312,10 @@ def _size(of: Type) -> int:
 
 def _is_large(of: Type) -> bool:
     return prod(of[0]) * of[1].itemsize > LARGEST
+
+
+def _address(function: int | Operator) -> int:
+    return function if isinstance(function, int) else getattr(_function(*function), "address", 0)
 
 
 @once

@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
-from relax_explorer.core.ops.kit.ndarrays import UFUNCS, Array, OfNumpy
+from relax_explorer.core.ops.kit.ndarrays import Array
 
 # Coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23
 # (1969), as in netlib's specfun, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and
@@ -74,8 +74,6 @@ def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
             x.dtype, copy=False
         )
 
-    if isinstance(function, OfNumpy):
-        UFUNCS[wrapped] = function
     return wrapped
 
 

@@ -63,7 +63,7 @@ class Relu(Activation, name="relax.nn.relu"):
     def evaluate(data: Array) -> Array:
         """The larger of the element and 0."""
         zero = np.zeros((), data.dtype)
-        if data.dtype.name not in ("float32", "float64"):
+        if data.dtype.char not in "fd":  # float32, float64
             return np.where(data > zero, data, zero)
         larger = np.fmax(data, zero, out=np.empty(data.shape, data.dtype))
         larger += zero  # of the two zeros, fmax may give the negative one
@@ -348,14 +348,14 @@ class Dropout(Op, name="relax.nn.dropout"):
 
 
 def _shares(x: Array, out: Array, axis: int) -> None:
-    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
+    np.subtract(x, np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf), out=out)
     np.exp(out, out=out)
-    out /= np.sum(out, axis, keepdims=True)
+    out /= np.add.reduce(out, axis, keepdims=True)
 
 
 def _logarithms(x: Array, out: Array, axis: int) -> None:
-    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
-    out -= np.log(np.sum(np.exp(out), axis, keepdims=True))
+    np.subtract(x, np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf), out=out)
+    out -= np.log(np.add.reduce(np.exp(out), axis, keepdims=True))
 
 
 def _by_rows(data: Array, axis: int, *, rows: Callable[..., None]) -> Array:

@@ -46,8 +46,8 @@ def moments(te: Te, x: Tensor, axes: Sequence[int], keep: bool = True) -> tuple[
 
 def mean_over(x: Array, axes: tuple[int, ...]) -> Array:
     """Means of an array over axes, which stay with length 1; NaN for no elements."""
-    result: Array = np.sum(x, axes, keepdims=True) / np.asarray(
-        math.prod([x.shape[n] for n in axes]), x.dtype
+    result: Array = np.add.reduce(x, axes, keepdims=True) / x.dtype.type(
+        math.prod([x.shape[n] for n in axes])
     )
     return result
 
@@ -64,9 +64,9 @@ def normalise(x: Array, axes: tuple[int, ...], epsilon: float, out: Array | None
     if axes in ((-1,), (x.ndim - 1,)):
         squares = np.vecdot(distance, distance)[..., np.newaxis]
     else:
-        squares = np.sum(np.square(distance), axes, keepdims=True)
-    variance = squares / np.asarray(math.prod([x.shape[n] for n in axes]), x.dtype)
-    distance /= np.sqrt(variance + np.asarray(epsilon, x.dtype))
+        squares = np.add.reduce(np.square(distance), axes, keepdims=True)
+    variance = squares / x.dtype.type(math.prod([x.shape[n] for n in axes]))
+    distance /= np.sqrt(variance + x.dtype.type(epsilon))
     return distance
 
 
@@ -213,6 +213,10 @@ def tensors(
 def spread(param: Array, shape: tuple[int, ...], axes: Axes) -> Array:
     """A parameter with the given `axes` of a shape, as an array that broadcasts to the shape."""
     places = [n % len(shape) for n in axes]
+    outer = len(shape) - len(places)
+    if places == [*range(outer, len(shape))]:
+        ones = (1,) * outer  # for one row, NumPy is five times as fast on operands of one rank
+        return param.reshape(ones + param.shape)
     turned = np.transpose(param, [places.index(n) for n in sorted(places)])
     return turned.reshape([length if n in places else 1 for n, length in enumerate(shape)])
 
@@ -280,7 +284,7 @@ class RmsNorm(Normalisation, name="relax.nn.rms_norm"):
 
         def rows(x: Array, out: Array) -> None:
             square = mean_over(np.multiply(x, x, out=out), tuple(axes))
-            np.divide(x, np.sqrt(square + np.asarray(epsilon, x.dtype)), out=out)
+            np.divide(x, np.sqrt(square + x.dtype.type(epsilon)), out=out)
             out *= factor
 
         return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)

@@ -25,7 +25,7 @@ from relax_explorer.core.ops.kit.decl import (  # named in annotations
     operand,
 )
 from relax_explorer.core.ops.kit.flop_count import FUNCTIONS, each
-from relax_explorer.core.ops.kit.ndarrays import Array, Number, OfNumpy
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS, Array, Number, OfNumpy
 from relax_explorer.core.ops.kit.special import as_array, erf, keep_dtype, need_bits, sigmoid, whole
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 from relax_explorer.core.ops.kit.te import erf as te_erf
@@ -75,9 +75,13 @@ def _unary(
         element = te_erf if intrinsic == "erf" else lambda value: call(intrinsic, value)
         return te.compute("compute", x.shape, lambda *i: x[i] if whole else element(x[i]))
 
-    def evaluate(x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iub" else keep_dtype(function)(x)
+    of_floats = keep_dtype(function)
 
+    def evaluate(x: Array) -> Array:
+        return x.copy() if x.dtype.kind in "iub" else of_floats(x)
+
+    if issubclass(base, Floating) and isinstance(function, OfNumpy):
+        UFUNCS[evaluate] = function
     members = {
         "__doc__": doc,
         "source": source,

@@ -256,8 +256,8 @@ class Split(Op, name="relax.split"):
         """The parts that inference derived; a single part is the tensor itself."""
         if indices_or_sections in (1, ()):
             return x
-        before = (slice(None),) * (axis % x.ndim)
-        return tuple([x[(*before, part)].copy() for part in _parts(x.shape[axis], indices_or_sections)])
+        parts = _parts(axis % x.ndim, x.shape[axis], indices_or_sections)
+        return tuple([x[part].copy() for part in parts])
 
     @staticmethod
     def legalize(te: Te, x: Tensor, indices_or_sections: int | Ints, axis: int) -> list[Tensor]:
@@ -278,10 +278,11 @@ class Split(Op, name="relax.split"):
 
 
 @lru_cache(256)
-def _parts(length: int, cuts: int | Ints) -> tuple[slice, ...]:
-    """The places of each part of a known length."""
+def _parts(axis: int, length: int, cuts: int | Ints) -> tuple[tuple[slice, ...], ...]:
+    """The places of each part along an axis of known length."""
+    before = (slice(None),) * axis
     spans = [(start.value, size.value) for start, size in _spans(p.IntImm(length), cuts)]  # type: ignore[attr-defined]  # literals stay literals
-    return tuple([slice(start, start + size) for start, size in spans])
+    return tuple([(*before, slice(start, start + size)) for start, size in spans])
 
 
 def _spans(length: p.PrimExpr, cuts: int | Ints) -> list[tuple[p.PrimExpr, p.PrimExpr]]:

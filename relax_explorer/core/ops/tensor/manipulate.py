@@ -67,7 +67,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
     @staticmethod
     def evaluate(x: Array, axes: tuple[int, ...] | None) -> Array:
         """numpy.transpose, copied to new memory."""
-        return np.ascontiguousarray(np.transpose(x, axes)) if x.ndim else x
+        return np.ascontiguousarray(x.transpose(axes)) if x.ndim else x
 
     @classmethod
     def runs_by_kernel(cls, attrs: Mapping[str, Any]) -> bool:
@@ -78,7 +78,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
     @staticmethod
     def view(x: Array, axes: tuple[int, ...] | None) -> Array:
         """numpy.transpose, copied only where BLAS does not take the matrices as they are."""
-        return dense(np.transpose(x, axes)) if x.ndim > 1 else x
+        return dense(x.transpose(axes)) if x.ndim > 1 else x
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:
