@@ -271,6 +271,9 @@ def test_no_pass_is_blamed_for_what_it_does_with_weights(pipeline: str, text: st
         assert parameters(session.stages[-1].module, "main") != parameters(session.stages[0].module, "main")
     assert bisect(session).failed is None
     assert all(row.equal for row in validate(session))
+    # as files, whose lengths are variables of their own
+    files = stages_of(*[rxe.parse(stage.module.script()) for stage in session.stages])
+    assert bisect(files).failed is None
     first, last = session.stages[0].module, session.stages[-1].module
     for a, b in ((first, last), (last, first)):
         compared = rxe.compare(a, b)
@@ -307,6 +310,15 @@ def test_a_fault_in_the_work_on_weights_is_found(old: str, new: str, name: str) 
         assert pair is not None
         assert pair.b is not None
         assert pair.b.name in name.split()  # the first pair that differs, seen from each of the stages before
+
+
+def test_a_build_may_begin_behind_the_work_on_weights() -> None:
+    _, first, bundled = lifted("LiftTransformParams,BundleModelParams")
+    assert bisect(stages_of(first, bundled)).failed is None
+    wrong = rxe.parse(bundled.script().replace("R.add(", "R.subtract("))
+    failed = bisect(stages_of(first, bundled, wrong)).failed
+    assert failed is not None
+    assert failed.number == 2
 
 
 def test_fields_in_another_order_are_a_fault() -> None:

@@ -44,10 +44,8 @@ def _entry(stages: Sequence[Stage], name: str) -> Entry | None:
             return None
         plain = Entry(first, name, {})
         names = [[param.name for param in parameters(module, name)] for module in (first, last)]
-        if names[0] == names[1] and work_on_weights(last, plain) is work_on_weights(
-            first, Entry(last, name, {})
-        ):
-            return None  # the stages between need not be read
+        if names[0] == names[1] and work_on_weights(last, plain) is None:
+            continue  # the stages between need not be read
         entry = Entry(first, name, _values(list(_readable(way, name)), name))
         if completed(last, {name: entry}) is not last:
             return entry
