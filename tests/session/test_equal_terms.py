@@ -321,6 +321,30 @@ def test_a_build_may_begin_behind_the_work_on_weights() -> None:
     assert failed.number == 2
 
 
+def test_worked_on_weights_may_have_the_former_names() -> None:
+    text = """def main(x: R.Tensor((2, 4), "float32"), w: R.Tensor((4, 3), "float32")):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            v = R.exp(w)
+            y = R.matmul(x, v)
+            R.output(y)
+        return y
+"""
+    session = rxe.Session(module_of(text), "LiftTransformParams")
+    session.run_all()
+    head, _, main = session.stages[-1].module.script().rpartition("@R.function")
+    assert "v: R.Tensor" in main
+    same = rxe.parse(
+        head + "@R.function" + main.replace("v: R.Tensor", "w: R.Tensor").replace("(x, v,", "(x, w,")
+    )
+    whole = session.stages[0].module
+    assert [param.name for param in parameters(same, "main")] == [
+        param.name for param in parameters(whole, "main")
+    ]
+    for stages in (stages_of(whole, same), stages_of(same, whole)):
+        assert bisect(stages).failed is None
+
+
 def test_fields_in_another_order_are_a_fault() -> None:
     whole, bundled = lifted("BundleModelParams")
     text = bundled.script().replace("multiply", "subtract")
