@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,7 +39,7 @@ from relax_explorer.viz.plain_text import trace_text
 from relax_explorer.viz.stage_line import KERNEL_MARKS, change_counts, history_line
 from relax_explorer.viz.stage_sentence import clauses, joined
 from relax_explorer.viz.table_diff import lines, stat_line
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import columns, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.patterns.matches import Occurrence
@@ -373,16 +374,22 @@ def _instruction(made: Compiled, place: tuple[str, int]) -> dict[str, object]:
 def _history_lines(
     traces: Sequence[Trace], layers: Sequence[str], made: Compiled | None, instructions: str
 ) -> Iterator[str]:
-    """A line per stage, but one for all stages in a row that left the value as it was."""
+    """A line per stage, but one for all stages in a row that left the value as it was. In a terminal each fits its width."""
+    width = output.width()
     told = {trace.stage: layer for trace, layer in zip(traces, layers, strict=True)}
     alike = groupby(traces, lambda trace: (trace_text(trace), trace.mark, told[trace.stage]))
     for (text, mark, layer), stages in alike:
         first, *rest = stages
-        shown = output.code(visible(text, 200)) + f"  [{visible(layer, 80)}]" * bool(layer)
-        yield Styled(history_line(first.label, mark, first.made_by, shown, 5))
+        head, tail = (
+            history_line(first.label, mark, first.made_by, "", 5),
+            f"  [{visible(layer, 80)}]" * bool(layer),
+        )
+        room = 200 if width is None else max(_LEAST_TEXT, width - columns(head + tail))
+        yield Styled(f"{head}{output.code(fit(visible(text, 200), room))}{tail}")
         if rest:
             labels, passes = _labels([trace.label for trace in rest]), ", ".join(t.made_by for t in rest)
-            yield f"{labels:>5} {mark} unchanged by {passes}"
+            line = f"{labels:>5} {mark} unchanged by {passes}"
+            yield line if width is None else "\n".join(wrap(line, width, subsequent_indent=" " * 8))
     if made is not None and instructions:
         yield history_line("vm", "≈", Path(made.path).name, visible(instructions, 200), 5)
     for mark in dict.fromkeys(trace.mark for trace in traces):
@@ -390,6 +397,7 @@ def _history_lines(
             yield f"{mark} {_MARKS[mark]}"
 
 
+_LEAST_TEXT = 20  # cells of a value that the history of a narrow terminal shows
 EXECUTABLE = "executable"
 
 
