@@ -558,12 +558,12 @@ COMMANDS: tuple[Command[int | Result], ...] = (
 )
 
 ASCII = Argument("--ascii", "write only ASCII characters (default: if the terminal is not UTF-8)", "switch")
-COLOR = choice(
+COLOR = Argument(
     "--color",
-    "colours (default: in a terminal, unless NO_COLOR is set)",
-    "auto",
-    "always",
-    "never",
+    "colours: always, never, or auto (the default: in a terminal, unless NO_COLOR is set)",
+    "choice",
+    choices=("auto", "always", "never"),
+    metavar="WHEN",
 )
 
 EVERYWHERE: tuple[Argument, ...] = (ASCII, COLOR)

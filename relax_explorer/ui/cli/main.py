@@ -201,6 +201,7 @@ def _color_option() -> click.Option:
     return click.Option(
         [COLOR.name],
         type=click.Choice(COLOR.choices),
+        metavar=COLOR.metavar,
         help=COLOR.doc,
         is_eager=True,
         expose_value=False,

@@ -23,10 +23,7 @@ def text_to_edit(source: Source, opened: str) -> str:
     name = source.filename
     if opened != name or name.endswith((*HOLDS, ".json")):
         raise NotEdited(f"only a file with TVMScript is edited here: correct {visible(name, 60)}")
-    try:
-        text = read_text(name)
-    except ParseError as failure:
-        raise NotEdited(visible(failure.diagnostics[0].message, 200)) from None
+    text = text_of(name)
     if is_notebook(text):
         raise NotEdited("a notebook is not edited here: correct it in Jupyter")
     lines = text.split("\n")[source.above :]
@@ -35,6 +32,14 @@ def text_to_edit(source: Source, opened: str) -> str:
     if [line[margin:] for line, margin in zip(lines, margins, strict=False)] != shown:
         raise NotEdited(f"{visible(name, 60)} is another text now; :open reads it again")
     return text
+
+
+def text_of(name: str) -> str:
+    """The text of a file. Raises NotEdited if it can't be read."""
+    try:
+        return read_text(name)
+    except ParseError as failure:
+        raise NotEdited(visible(failure.diagnostics[0].message, 200)) from None
 
 
 def problem_in(text: str, name: str) -> Diagnostic | None:
