@@ -36,7 +36,7 @@ from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passe
 from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.plain_text import trace_text
-from relax_explorer.viz.stage_line import KERNEL_MARKS, change_counts, history_line
+from relax_explorer.viz.stage_line import KERNEL_MARKS, TRACE_MARKS, change_counts, history_line
 from relax_explorer.viz.stage_sentence import clauses, joined
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import columns, fit, visible
@@ -314,12 +314,6 @@ def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
     }
 
 
-_MARKS = {
-    "≈": "likely the same value; no pass recorded it",
-    "?": "perhaps the same value; no pass recorded it",
-}
-
-
 def _there(session: Session, input: str, traces: Sequence[Trace]) -> list[dict[str, object]]:
     """What the compiled program of a recording made of a value."""
     from relax_explorer.ui.cli.compiled_run import compiled_in, made_there
@@ -393,8 +387,8 @@ def _history_lines(
     if made is not None and instructions:
         yield history_line("vm", "≈", Path(made.path).name, visible(instructions, 200), 5)
     for mark in dict.fromkeys(trace.mark for trace in traces):
-        if mark in _MARKS:
-            yield f"{mark} {_MARKS[mark]}"
+        if mark in TRACE_MARKS:
+            yield f"{mark} {TRACE_MARKS[mark]}"
 
 
 _LEAST_TEXT = 20  # cells of a value that the history of a narrow terminal shows
