@@ -124,7 +124,7 @@ def _read(
         if module is None:
             return None, report
         module = module if context.dialect.purity else marked(module, report)
-        refused = tuple([item for item in report if item.tvm_only])
+        refused = tuple([item for item in report if item.tvm_only or not item.is_error])
         return (replace(module, refused=refused) if refused else module), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))
