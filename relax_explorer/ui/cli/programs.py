@@ -37,7 +37,7 @@ from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.plain_text import trace_text
 from relax_explorer.viz.stage_line import KERNEL_MARKS, TRACE_MARKS, change_counts, history_line
-from relax_explorer.viz.stage_sentence import clauses, joined
+from relax_explorer.viz.stage_sentence import clauses, joined, stage_sentence
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -90,11 +90,12 @@ def show(
     passes = passes_from(build, passes)
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
         return _show_executable(text, build.path, passes, func)
+    told: dict[str, Any] = {}
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
-        _, shown = _stage_of(build, passes, stage)
-        module = shown.module
+        session, shown = _stage_of(build, passes, stage)
+        module, told = shown.module, {"stage": _stage_data(session, shown)}
         if not module.functions and any(item.is_error for item in shown.problems):
             return output.status(Failure(*shown.problems))  # nothing of it could be read, which was told
     if func is not None:
@@ -106,8 +107,19 @@ def show(
     if not _may_print(module, dialect, strict):
         return output.FOUND
     printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
-    data = {"functions": list(module.functions), "dialect": dialect, "text": printed}
-    return Result("show", data, [Program(printed)])
+    data = {"functions": list(module.functions), "dialect": dialect, "text": printed, **told}
+    return Result("show", data, [Program(printed)], remarks=_remarks(told))
+
+
+def _stage_data(session: Session, stage: Snapshot) -> dict[str, Any]:
+    """The stage of a program, and what its pass did; null if the stage before it was not read."""
+    return {"number": stage.label, "pass": stage.made_by, "sentence": stage_sentence(session, stage) or None}
+
+
+def _remarks(told: dict[str, Any]) -> list[str]:
+    """`5 LegalizeOps: 21 operators became calls of 17 new kernels.`, if it is told."""
+    stage = told.get("stage", {})
+    return [f"{stage['number']} {stage['pass']}: {stage['sentence']}"] if stage.get("sentence") else []
 
 
 def _show_executable(text: str, path: str, passes: str | None, func: str | None) -> Result:
