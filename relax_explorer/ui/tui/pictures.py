@@ -306,7 +306,7 @@ class Pictures:
 
         def done(found: list[Row]) -> None:
             here = next((n for n, row in enumerate(found) if row.mark == "▌"), 0)
-            title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}"
+            title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}{rows.doubts(found)}"
             self.app.show_rows(title, found, here, self._to_trace)
 
         self.app.jobs.start("history", f"tracing {name}", work, done)

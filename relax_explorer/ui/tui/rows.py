@@ -341,10 +341,17 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
         )
         for trace, is_change in traces
     ]
-    doubts = {_doubt(trace) for trace, _ in traces}
-    legend = [Row(f"{mark} {text}") for mark, text in TRACE_MARKS.items() if mark in doubts]
-    instructions = _instruction_rows(session, found[-1].node[1] if found else None)
-    return [*found, *instructions, *([Row(""), *legend] if legend else [])]
+    return [*found, *_instruction_rows(session, found[-1].node[1] if found else None)]
+
+
+def doubts(found: Sequence[Row]) -> str:
+    """What the marks of doubt in a history mean: `  ≈ likely, ? perhaps the same value`; empty without one."""
+    shown = [
+        f"{mark} {text.split()[0]}"
+        for mark, text in TRACE_MARKS.items()
+        if any(f" {mark} " in row.text for row in found)
+    ]
+    return f"  {', '.join(shown)} the same value" if shown else ""
 
 
 def _doubt(trace: Trace) -> str:
