@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,53 @@ async def test_a_history_tells_doubts_and_changes_apart() -> None:
         assert "~   1 ≈ LegalizeOps" in shown
         assert "12   FuseTIRInner" in shown  # here; `=` would say that it did not change
         assert "History of softmax  ≈ likely, ? perhaps the same value" in shown
+
+
+# -- values beside Passes -------------------------------------------------------------------------------------------
+
+
+def values_of(app: Explorer, name: str) -> str:
+    """What stands behind the StructInfo in the row of a binding."""
+    line = next(line for line in screen_text(app).split("\n") if re.search(rf" \d+ {name} +=", line))
+    return line.rpartition("┃")[0].rpartition("f32")[2].strip(" ▂▅▁▆▇█▃▄")
+
+
+@pytest.mark.parametrize("diff", ["inline", "off", "only"])
+async def test_the_values_of_a_run_stand_beside_the_rows_of_its_stage(diff: str) -> None:
+    app = Explorer(LAYER)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket")
+        app.show_with(diff=diff)
+        assert values_of(app, "normed") == ""
+        await press(pilot, app, "2")
+        await idle(pilot, app)
+        await press(pilot, app, "s", "s", "1")
+        assert "−3.71 … 3.48" in values_of(app, "normed")
+        assert "…" in values_of(app, "qkv")
+        assert "…" not in values_of(app, "q")  # not done yet
+        await press(pilot, app, "2", "S", "1")
+        assert values_of(app, "qkv") == ""  # stepped back
+        assert "−3.71 … 3.48" in values_of(app, "normed")
+        await pilot.resize_terminal(159, 40)
+        await idle(pilot, app)
+        assert values_of(app, "normed") == ""
+        await pilot.resize_terminal(200, 50)
+        await idle(pilot, app)
+        assert "−3.71 … 3.48" in values_of(app, "normed")
+        await press(pilot, app, "right_square_bracket")  # another stage, which did not run
+        assert values_of(app, "normed") == ""
+
+
+async def test_values_leave_layers_and_folds_as_they_are() -> None:
+    app = Explorer(BUILD)
+    async with app.run_test(size=(200, 50)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2")
+        await idle(pilot, app)
+        await press(pilot, app, "s", "s", "s", "1")
+        await typed(pilot, app, "layers")
+        shown = screen_text(app)
+        line = next(line for line in shown.split("\n") if " reshape1 " in line)
+        assert "embed" in line
+        assert "…" in line.rpartition("f32")[2]
