@@ -471,6 +471,23 @@ async def test_the_source_shows_the_problem_that_is_selected_and_stays_while_the
         assert app.screen_name == "passes"
 
 
+async def test_annotations_are_checked_while_they_are_typed_and_do_not_keep_a_text_from_opening() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(140, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        editor(app).area.load_text(TYPED.replace("(2, 4)", "(2, 3)"))
+        await wait(pilot, lambda: "line 4: the value is" in screen_text(app))
+        editor(app).area.load_text(TYPED.replace("(2, 4)", "(2, 3)").replace("float16", "float32"))
+        await wait(pilot, lambda: "line 4" not in screen_text(app))
+        editor(app).area.load_text(TYPED)
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        assert not isinstance(app.screen, TextEditor)
+        assert app.screen_name == "source"
+        assert len(app.state.marked) == 2
+
+
 async def test_a_stage_without_problems_has_no_source_to_show() -> None:
     app = Explorer("good.py")
     async with app.run_test(size=(100, 30)) as pilot:

@@ -12,7 +12,14 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_marks
 from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
 from relax_explorer.ui.tui.screens.screen_frame import Frame
-from relax_explorer.ui.tui.source_edits import NotEdited, problem_in, text_of, text_to_edit, write_edited
+from relax_explorer.ui.tui.source_edits import (
+    NotEdited,
+    problem_in,
+    remark_in,
+    text_of,
+    text_to_edit,
+    write_edited,
+)
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.users_editor import edit_outside, users_editor
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -170,7 +177,8 @@ class SourceScreen(Frame):
 
     def _show_editor(self, title: str, name: str, texts: tuple[str, str], place: tuple[int, int]) -> None:
         """Edit the second of two texts; the first one is that of the file."""
-        editor = TextEditor(title, texts[1], partial(problem_in, name=name), place, has_file=True)
+        problem, remark = partial(problem_in, name=name), partial(remark_in, name=name)
+        editor = TextEditor(title, texts[1], problem, place, has_file=True, remark=remark)
 
         def done(text: str | None) -> None:
             if text is None:
