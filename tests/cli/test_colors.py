@@ -110,6 +110,14 @@ def test_colours_are_asked_for_where_no_terminal_is(front: bool, monkeypatch: py
     )  # no terminal, and click would drop them
 
 
+def test_the_choice_is_that_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for line in (("--color", "never", "ops"), ("ops", "--color", "never")):
+        CliRunner().invoke(group, line)
+        assert not process.no_colors()
+
+
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("arguments", [line for line, _ in LINES], ids=lambda value: value[0])
 def test_colours_are_turned_off_in_a_terminal(arguments: tuple[str, ...]) -> None:

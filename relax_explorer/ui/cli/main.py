@@ -197,6 +197,7 @@ def _color_option() -> click.Option:
     def chosen(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None and not ctx.resilient_parsing:
             process.use_colors(value)
+            ctx.call_on_close(lambda: process.use_colors("auto"))  # a host may call again without it
 
     return click.Option(
         [COLOR.name],
