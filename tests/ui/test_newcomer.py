@@ -161,6 +161,21 @@ async def test_a_run_with_a_branch_tells_its_end_once_it_was_reached() -> None:
         assert "step 0 of 0+" in screen_text(app)
 
 
+async def test_the_next_binding_is_the_one_that_is_marked() -> None:
+    """A line of the source may compute several values."""
+    app = Explorer(LAYER)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2")
+        await idle(pilot, app)
+        assert " next normed = R.nn.layer_norm(x, gain, bias" in screen_text(app)  # as written
+        await press(pilot, app, "s", "s", "s")
+        assert "▶  4 lv " in screen_text(app)
+        assert " next lv: R.Tensor((b, s, 16)" in screen_text(app)
+        await press(pilot, app, "s", "s")
+        assert "next q = R.permute_dims(R.reshape(parts[0]" in screen_text(app)
+
+
 async def test_panels_without_rows_leave_them_to_the_shapes() -> None:
     app = Explorer(LAYER)
     async with app.run_test(size=(120, 40)) as pilot:

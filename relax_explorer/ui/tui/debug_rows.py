@@ -5,6 +5,7 @@ A RunView is made in the thread that moves the debugger. Nothing else reads the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -21,6 +22,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside, Place, listing_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
@@ -366,9 +368,13 @@ def _call_rows(session: DebugSession) -> Iterator[Row]:
 
 
 def next_text(place: Place | Inside | None, frame: Activation) -> str:
-    """`y = R.add(x, x)`: the mark ▶ stands at its row, which has its number."""
-    text = place_text(place, frame)
-    return text.removeprefix(f"{place.line}: ") if isinstance(place, Place) and place.line else text
+    """`y = R.add(x, x)` as written, if the text has a line for it: the mark ▶ stands at its row, which has its number."""
+    if not isinstance(place, Place) or not place.line:
+        return place_text(place, frame)
+    var = place.binding.var
+    # a line may compute several values, of which only the last has its name
+    is_inner = var is not None and not re.match(rf"{re.escape(var.name)}\b", place.text)
+    return binding_text(place.binding) if is_inner else place.text
 
 
 def lengths_text(lengths: Mapping[str, int]) -> str:
