@@ -42,6 +42,7 @@ from relax_explorer.ui.run_commands import (
     TARGET,
     THEME,
     VALIDATE,
+    WATCH,
     Handler,
     choice,
     flag,
@@ -155,7 +156,7 @@ SHOW = Command(
     "show",
     "Print a module, or one stage of it after passes.",
     Handler("programs", "show"),
-    (INPUT, *PIPELINE, STAGE, FUNCTION, DIALECT, STRICT, JSON),
+    (INPUT, *PIPELINE, STAGE, FUNCTION, DIALECT, STRICT, WATCH, JSON),
     (
         "relax-explorer show model.py",
         "relax-explorer show model.py -p default --stage LegalizeOps --func main",
@@ -194,10 +195,12 @@ CHECK = Command(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
         ALLOW_UNKNOWN_OPS,
+        WATCH,
         form("--output-format", "text", "concise", "json", "github", "sarif", "junit"),
     ),
     (
         "relax-explorer check model.py",
+        "relax-explorer check model.py --watch",
         "relax-explorer check *.py --output-format github",
         "relax-explorer check dumps",
     ),
@@ -555,8 +558,15 @@ COMMANDS: tuple[Command[int | Result], ...] = (
 )
 
 ASCII = Argument("--ascii", "write only ASCII characters (default: if the terminal is not UTF-8)", "switch")
+COLOR = Argument(
+    "--color",
+    "colours: always, never, or auto (the default: in a terminal, unless NO_COLOR is set)",
+    "choice",
+    choices=("auto", "always", "never"),
+    metavar="WHEN",
+)
 
-EVERYWHERE: tuple[Argument, ...] = (ASCII,)
+EVERYWHERE: tuple[Argument, ...] = (ASCII, COLOR)
 """The options of every command. They come from the front end itself, not from the handlers."""
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import relax_explorer
 from relax_explorer.core import collector, later
@@ -70,13 +71,29 @@ class OwnCollector(collector.Collector):
         return was_aside
 
 
-# -- no colors -------------------------------------------------------------------------------------------------------
-# Whether the environment asks for no colours (https://no-color.org), for the explorer and the command line alike.
+# -- colors ----------------------------------------------------------------------------------------------------------
+# Whether colours are wanted, for the explorer and the command line alike: as it was typed, else as the environment says (https://no-color.org).
+
+
+_colors = "auto"
+
+
+def use_colors(choice: str) -> None:
+    """Choose colours for this process: `always`, `never`, or `auto`, where the environment and the stream decide."""
+    global _colors
+    _colors = choice
 
 
 def no_colors() -> bool:
-    """True with a NO_COLOR that is not empty, and in a dumb terminal."""
+    """True if colours were turned off; by `auto` with a NO_COLOR that is not empty, and in a dumb terminal."""
+    if _colors != "auto":
+        return _colors == "never"
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def has_colors(stream: TextIO) -> bool:
+    """True if what a stream gets may have colours: that of a terminal, or any if they were asked for."""
+    return not no_colors() and (_colors == "always" or stream.isatty())
 
 
 # -- crash -----------------------------------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ def form(name: str, *forms: str) -> Argument:
 
 
 JSON = form("--format", "text", "json")
+WATCH = Argument("--watch", "do it again when a file changes on the disk, until ctrl+c", "watch", False)
 INPUT = source("input", "a TVMScript file, or - for standard input", "INPUT")
 PROGRAM = source("input", "a TVMScript file, - for standard input, or a folder of numbered stages", "INPUT")
 INPUTS = Argument(

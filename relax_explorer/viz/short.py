@@ -67,6 +67,9 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 }
 
 
+_DIGITS = 9
+
+
 def short_value(value: object, limit: int = 60) -> str:
     """A run-time value in one line: small tensors whole, large ones by range."""
     import numpy as np
@@ -84,6 +87,8 @@ def short_value(value: object, limit: int = 60) -> str:
         return f"{dims} {element}{_range(value)}"[:limit]
     if isinstance(value, np.generic):
         return f"{short_dtype(value.dtype.name)} {value}"[:limit]
+    if type(value) is float and len(repr(value)) > _DIGITS + 3:
+        return f"{value:.{_DIGITS}g}"[:limit]  # an element of a float32 array has no more
     captured = value.env if isinstance(value, Closure) else None
     if captured:
         own = [f"{name} = {short_value(item)}" for name, item in captured.items() if item is not value]

@@ -47,6 +47,11 @@ def history_line(label: object, mark: str, made_by: str, text: str, digits: int 
     return f"{label:>{digits}} {mark} {visible(made_by):<24} {text}"
 
 
+TRACE_MARKS = {
+    "≈": "likely the same value; no pass recorded it",
+    "?": "perhaps the same value; no pass recorded it",
+}
+"""How sure it is that a value of one stage is that of another. Others are sure."""
 KERNEL_MARKS = {"made": "+", "removed": "-", "changed": "~"}
 
 

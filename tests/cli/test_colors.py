@@ -9,7 +9,10 @@ import click.testing
 import pytest
 from click.testing import CliRunner, Result
 
+from relax_explorer.ui import process
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.tui.themes import chosen_theme
+from relax_explorer.viz.tokens import DARK, MONO
 from tests.support.roundtrip import SAMPLES, function
 
 _OPERATOR = "\x1b[38;2;86;180;233m{}\x1b[39m"  # the dark theme's
@@ -31,6 +34,11 @@ def terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     Path("wrong.py").write_text(WRONG)
+
+
+@pytest.fixture(autouse=True)
+def _colors_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_colors", "auto")  # `--color` is about a process
 
 
 def _run(*arguments: str) -> Result:
@@ -85,3 +93,77 @@ def test_files_and_data_have_no_colours(tmp_path: Path) -> None:
 
 def test_a_pipe_has_no_colours() -> None:
     assert "\x1b" not in _run("show", str(SAMPLES[0])).output
+
+
+BUILD = str(SAMPLES[0].parent / "broken_build")
+PARTS = [f"{BUILD}@FuseOps", f"{BUILD}@FuseTIRInner"]
+
+
+@pytest.mark.parametrize("front", [True, False])
+def test_colours_are_asked_for_where_no_terminal_is(front: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLORTERM", "")
+    shown = ("show", str(SAMPLES[0]))
+    line = ("--color", "always", *shown) if front else (*shown, "--color", "always")
+    assert (
+        "\x1b[38;5;74mrelu" in CliRunner().invoke(group, line).output
+    )  # no terminal, and click would drop them
+
+
+def test_the_choice_is_that_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for line in (("--color", "never", "ops"), ("ops", "--color", "never")):
+        CliRunner().invoke(group, line)
+        assert not process.no_colors()
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("arguments", [line for line, _ in LINES], ids=lambda value: value[0])
+def test_colours_are_turned_off_in_a_terminal(arguments: tuple[str, ...]) -> None:
+    assert "\x1b" not in _run(*arguments, "--color", "never").output
+
+
+def test_the_explorer_has_the_colours_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert chosen_theme("auto") is DARK
+    process.use_colors("never")
+    assert chosen_theme("auto") is MONO
+    process.use_colors("always")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert chosen_theme("auto") is DARK
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        (("bisect", BUILD), ["\x1b[32mholds\x1b[0m", "\x1b[1;31mFAILS\x1b[0m", "\x1b[1mfirst bad pass\x1b[0m"]),
+        (("compare", *PARTS), ["\x1b[1;31mDIFFERENT\x1b[0m", "\x1b[32mequal\x1b[0m", "\x1b[33m-\x1b[0m "]),
+    ],
+    ids=["bisect", "compare"],
+)  # fmt: skip
+def test_verdicts_have_colours_and_fit_the_terminal(
+    command: tuple[str, ...], wanted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    shown = _run(*command).stdout
+    for text in wanted:
+        assert text in shown
+    lines = [_ESCAPES.sub("", line) for line in shown.split("\n")]
+    assert [line for line in lines if len(line) > 72] == []
+    monkeypatch.setattr(click.testing._NamedTextIOWrapper, "isatty", lambda self: False)
+    plain = _run(*command).stdout
+    assert "\x1b" not in plain
+    assert [word for line in lines for word in line.split()] == plain.split()  # nothing is lost
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_history_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "76")
+    line = ("who", str(SAMPLES[11]), "scores", "-p", "zero,default_build")
+    lines = [_ESCAPES.sub("", text) for text in _run(*line).output.split("\n")]
+    assert max(map(len, lines)) == 76
+    monkeypatch.setattr(click.testing._NamedTextIOWrapper, "isatty", lambda self: False)
+    assert max(map(len, _run(*line).output.split("\n"))) > 100  # a file has it whole

@@ -349,3 +349,25 @@ def test_the_renderer_alone_decides_the_format(command: Any) -> None:
     """A handler gives a result for all formats: it takes none."""
     taken = inspect.signature(command.run.found()).parameters
     assert not [a.key for a in command.arguments if a.kind == "form" and a.key in taken]
+
+
+def test_show_tells_what_the_pass_of_a_stage_did() -> None:
+    line = ("show", str(SAMPLES[11]), "-p", "zero,default_build", "--stage", "1")
+    told = "21 operators became calls of 17 new kernels, matmul of 6."
+    shown = rxe_cli(*line)
+    assert shown.stderr == f"1 LegalizeOps: {told}\n"
+    assert told not in shown.stdout  # which is the program
+    found = json.loads(rxe_cli(*line, "--format", "json").stdout)
+    assert found["stage"] == {"number": 1, "pass": "LegalizeOps", "sentence": told}
+    plain = rxe_cli("show", str(SAMPLES[11]), "--format", "json")
+    assert "stage" not in json.loads(plain.stdout)
+    assert plain.stderr == ""
+
+
+@pytest.mark.parametrize("stage", ["0", "FuseOps"])
+def test_a_stage_without_one_before_has_no_sentence(stage: str) -> None:
+    """The first one has none; of a build a named stage is read alone."""
+    build = str(SAMPLES[0].parent / "broken_build")
+    found = json.loads(rxe_cli("show", build, "--stage", stage, "--format", "json").stdout)
+    assert found["stage"]["sentence"] is None
+    assert rxe_cli("show", build, "--stage", stage).stderr == ""

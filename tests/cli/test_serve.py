@@ -305,7 +305,6 @@ async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) ->
         assert await page.value("document.title") == "12_transformer_layer.py"
         assert await page.value("document.body.classList.contains('-first-byte')")
         assert await page.value("document.querySelector('#terminal canvas, #terminal .xterm-rows') !== null")
-        await page.value("document.querySelector('textarea').focus()")
         await page.press("4")
         await text_until(page.arrived(), "Problems of all stages")
         assert not [line for line in page.console if "Content Security Policy" in line]

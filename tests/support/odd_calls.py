@@ -528,6 +528,13 @@ CALLS = tuple(
 0 schema bisect --format json
 0 check {plain} --select ∅
 2 check {plain} --select RX²
+2 check - --watch
+2 check {missing} --watch
+2 show {missing} --watch
+2 show - --watch
+0 show {plain} --color always
+0 --color never check {plain}
+2 check {plain} --color blue
 2 check {plain} --ignore XX
 2 check {plain} {missing} {broken}
 0 check -

@@ -51,7 +51,7 @@ async def test_one_call_has_no_line_of_calls(tmp_path: Path) -> None:
     app = Explorer(program, "", screen="debug", call=CallInputs("begin"))
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
-        assert " of 3" not in screen_text(app)
+        assert " call " not in screen_text(app)
         await press(pilot, app, "right_parenthesis")
         assert "this run is one call" in screen_text(app)
 
@@ -85,7 +85,7 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(
         assert field.value == calls
         field.value = ""
         await press(pilot, app, "enter")
-        assert " of 3" not in screen_text(app)
+        assert " call " not in screen_text(app)
 
 
 async def test_a_file_of_calls_is_known_next_time(tmp_path: Path) -> None:

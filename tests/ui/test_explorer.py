@@ -128,7 +128,7 @@ async def test_the_history_of_a_value() -> None:
         await pilot.press("w")
         await wait(pilot, lambda: isinstance(app.screen, Popup))
         shown = [row.text for row in app.screen.query_one("#popup", LineView).rows]
-        assert any(" = LegalizeOps" in line and "@rms_norm(" in line for line in shown)
+        assert any(" 1   LegalizeOps" in line and "@rms_norm(" in line for line in shown)
 
 
 async def test_a_small_terminal_is_told_so() -> None:

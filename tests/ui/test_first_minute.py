@@ -98,10 +98,10 @@ async def test_a_screen_without_a_program_lists_its_own_digit(first: str) -> Non
 async def test_a_program_that_is_read_or_was_not_read_lists_all_digits(tmp_path: Path) -> None:
     app = Explorer(str(tmp_path / "missing.py"))
     async with app.run_test(size=SIZE) as pilot:
-        assert " 2  3  4  5  6 " in screen_text(app).split("\n")[0]
+        assert " 2 Debug  3 Graph  4  5  6 " in screen_text(app).split("\n")[0]
         await idle(pilot, app)
         await press(pilot, app, "escape", "0")
-        assert " 1  2  3  4  5  6 " in screen_text(app).split("\n")[0]
+        assert " 1  2 Debug  3 Graph  4  5  6 " in screen_text(app).split("\n")[0]
 
 
 async def test_a_program_of_relations_has_no_stages() -> None:

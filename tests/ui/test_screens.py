@@ -504,15 +504,15 @@ async def test_the_history_of_the_selected_value_follows_the_cursor(folder: str)
         panel = app.frame.query_one("#history_text", FixedLines)
         await wait(pilot, lambda: panel.text)
         assert panel.text.split("\n") == [
-            "▌ 0 input = exp(x)  (n, 3) f32",
-            "  2 Wrong ~ sin(x)  (n, 3) f32",
+            "▌ 0 input    exp(x)  (n, 3) f32",
+            "  2 Wrong ~? sin(x)  (n, 3) f32",
         ]
         assert "History of a" in screen_text(app)
         await press(pilot, app, "right_square_bracket")
         await wait(pilot, lambda: panel.text)
         assert panel.text.split("\n") == [
-            "  0 input = exp(x)  (n, 3) f32",
-            "▌ 2 Wrong ~ sin(x)  (n, 3) f32",
+            "  0 input    exp(x)  (n, 3) f32",
+            "▌ 2 Wrong ~  sin(x)  (n, 3) f32",
         ]
         await press(pilot, app, "j")  # another value: the old history is not left behind
         assert "History of b" in screen_text(app)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.screens.pipeline_editor import TextEditor
+from relax_explorer.ui.tui.users_editor import at_line
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press, typed, under_cursor
 
@@ -25,6 +29,8 @@ BROKEN = GOOD.replace("R.exp(x)", "R.matmul(x, x)").replace("relu(a)", "relu(zz)
 def _fresh_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "state", lambda: tmp_path / "state")
     monkeypatch.chdir(tmp_path)
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
     Path("model.py").write_text(BROKEN)
     Path("good.py").write_text(GOOD)
 
@@ -339,3 +345,153 @@ async def test_an_edited_text_is_not_replaced_by_its_file() -> None:
         await pilot.pause(1.2)
         await idle(pilot, app)
         assert app.state.session is session
+
+
+# -- the user's editor ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """The terminal, left to somebody else."""
+    yield
+
+
+def editing(monkeypatch: pytest.MonkeyPatch, app: Explorer, code: str) -> None:
+    """Let a Python program be the editor; it has the words behind it in `sys.argv`."""
+    Path("editor.py").write_text(f"import sys, pathlib\npath = pathlib.Path(sys.argv[-1])\n{code}\n")
+    monkeypatch.setenv("EDITOR", f"{sys.executable} editor.py")
+    vars(app)["suspend"] = _away
+
+
+@pytest.mark.parametrize("key", ["enter", "E"])
+async def test_an_editor_of_the_user_changes_the_file(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Explorer("model.py")
+    editing(monkeypatch, app, f"assert path.read_text() == {BROKEN!r}\npath.write_text({GOOD!r})")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        assert "Enter your editor" in screen_text(app)
+        await press(pilot, app, key)
+        await idle(pilot, app)
+        assert (app.screen_name, app.state.failures) == ("passes", ())
+
+
+async def test_what_an_editor_did_not_do_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Explorer("model.py")
+    editing(monkeypatch, app, "sys.exit(3)")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "E")
+        assert "ended with status 3" in screen_text(app)
+        monkeypatch.setenv("EDITOR", "no-such-editor-anywhere --wait")
+        await press(pilot, app, "E")
+        assert "no-such-editor-anywhere can't be started" in screen_text(app)
+        app.permit.is_typed = False
+        await press(pilot, app, "E")
+        assert "no recording starts an editor" in screen_text(app)
+        app.permit.is_typed = True
+        vars(app).pop("suspend")
+        monkeypatch.setenv("EDITOR", "vi")
+        await press(pilot, app, "E")  # a test has no terminal
+        assert "your editor needs a terminal of its own" in screen_text(app)
+        monkeypatch.setenv("EDITOR", "'")  # no command
+        await press(pilot, app, "E")
+        assert isinstance(app.screen, TextEditor)
+
+
+@pytest.mark.parametrize(
+    ("editor", "wanted"),
+    [
+        (("nvim", "-p"), ["nvim", "-p", "+7", "FILE"]),
+        (("/usr/bin/emacsclient", "-t"), ["/usr/bin/emacsclient", "-t", "+7", "FILE"]),
+        (("hx",), ["hx", "FILE:7"]),
+        (("code",), ["code", "--wait", "--goto", "FILE:7"]),
+        (("ed",), ["ed", "FILE"]),
+    ],
+)
+def test_editors_open_the_line_of_the_problem(
+    editor: tuple[str, ...], wanted: list[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "-rf.py")  # a name is no option
+    assert at_line(editor, "-rf.py", 7) == [word.replace("FILE", file) for word in wanted]
+
+
+# -- problems of a program that can be shown ------------------------------------------------------------------------
+
+
+TYPED = """@R.function
+def main(x: R.Tensor((2, 3), "float32")):
+    a: R.Tensor((2, 4), "float32") = R.exp(x)
+    b: R.Tensor((2, 3), "float16") = R.exp(a)
+    return b
+"""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+async def test_annotations_that_disagree_stand_in_the_source(size: tuple[int, int]) -> None:
+    Path("model.py").write_text(TYPED)
+    app = Explorer("model.py")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        assert app.screen_name == "passes"  # it can be shown
+        await press(pilot, app, "4")
+        assert "s source" in screen_text(app)
+        await press(pilot, app, "s")
+        shown = screen_text(app)
+        assert "[4 Problems]" in shown
+        assert all(line.strip() in shown for line in TYPED.split("\n"))
+        assert under_cursor(app).strip() == 'a: R.Tensor((2, 4), "float32") = R.exp(x)'
+        await press(pilot, app, "]")
+        assert under_cursor(app).strip() == 'b: R.Tensor((2, 3), "float16") = R.exp(a)'
+        await press(pilot, app, "q")
+        assert app.screen_name == "problems"
+        await press(pilot, app, "1")
+        assert app.screen_name == "passes"
+
+
+async def test_the_source_shows_the_problem_that_is_selected_and_stays_while_there_are_some() -> None:
+    Path("model.py").write_text(TYPED)
+    app = Explorer("model.py")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "4", "G", "k")
+        await press(pilot, app, "s")
+        assert under_cursor(app).strip() == 'b: R.Tensor((2, 3), "float16") = R.exp(a)'
+        await press(pilot, app, "q", "g", "s")
+        assert under_cursor(app).strip() == 'a: R.Tensor((2, 4), "float32") = R.exp(x)'
+        await press(pilot, app, "e")
+        editor(app).area.load_text(TYPED.replace("(2, 4)", "(2, 3)"))
+        await press(pilot, app, "ctrl+o")
+        await idle(pilot, app)
+        assert app.screen_name == "source"  # one is left
+        assert under_cursor(app).strip() == 'b: R.Tensor((2, 3), "float16") = R.exp(a)'
+        await press(pilot, app, "e")
+        editor(app).area.load_text(TYPED.replace("(2, 4)", "(2, 3)").replace("float16", "float32"))
+        await press(pilot, app, "ctrl+o")
+        await idle(pilot, app)
+        assert app.screen_name == "passes"
+
+
+async def test_annotations_are_checked_while_they_are_typed_and_do_not_keep_a_text_from_opening() -> None:
+    app = Explorer("model.py")
+    async with app.run_test(size=(140, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "e")
+        editor(app).area.load_text(TYPED.replace("(2, 4)", "(2, 3)"))
+        await wait(pilot, lambda: "line 4: the value is" in screen_text(app))
+        editor(app).area.load_text(TYPED.replace("(2, 4)", "(2, 3)").replace("float16", "float32"))
+        await wait(pilot, lambda: "line 4" not in screen_text(app))
+        editor(app).area.load_text(TYPED)
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        assert not isinstance(app.screen, TextEditor)
+        assert app.screen_name == "source"
+        assert len(app.state.marked) == 2
+
+
+async def test_a_stage_without_problems_has_no_source_to_show() -> None:
+    app = Explorer("good.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "4", "s")
+        assert app.screen_name == "problems"
+        assert "this line has no place" in screen_text(app)

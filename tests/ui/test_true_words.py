@@ -159,15 +159,15 @@ async def test_the_timeline_knows_the_end_once_it_was_reached(tmp_path: Path) ->
         assert "step 0 of 0+" in screen_text(app)
 
 
-async def test_the_next_binding_names_its_line_as_a_line(tmp_path: Path) -> None:
-    """The table counts bindings, breakpoints take lines."""
+async def test_the_next_binding_has_no_number_but_that_of_its_row(tmp_path: Path) -> None:
+    """The table counts bindings; the number of a line beside it would be taken for one of these."""
     app = ended(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "s")
-        assert "next line 5: r" in screen_text(app)
+        assert "next r" in screen_text(app)
         await press(pilot, app, "v", "v")
-        assert "0 main, line 5: r" in screen_text(app)
+        assert "0 main, r" in screen_text(app)
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -27,7 +27,8 @@ class IRModule(Shown):
     """An immutable program. A pass maps a module to a new module.
 
     `functions` maps names to Relax functions, PrimFuncs and opaque members, in the order of the text. `dialect` is the
-    dialect of the source text. `refused` tells what TVM 0.27 would not read in that text; the result of a pass has nothing of it.
+    dialect of the source text. `refused` tells what TVM 0.27 would not read in that text, or not as part of the program; the result of a
+    pass has nothing of it.
     """
 
     functions: Mapping[str, Member]

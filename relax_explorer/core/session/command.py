@@ -37,8 +37,8 @@ class Argument:
     `kind` is text, optional (a text that may be left out behind its name), int, float, flag, switch (a flag with a `--no-` form), permission
     (a flag that is typed), source (a path to read), sources (several), target (a path to write), address (of a server), pair (`name=value`,
     may be repeated), many (may be repeated), code (what is executed, may be repeated), interpreter (a program that is started), form (how
-    the result is shown: the renderer takes it, not the handler) or one of `choices`. Passes and codes are names with commas; stage,
-    subject, variable and others tell what completes the argument.
+    the result is shown: the renderer takes it, not the handler), watch (a flag that the front end takes, too) or one of `choices`. Passes
+    and codes are names with commas; stage, subject, variable and others tell what completes the argument.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Command(Generic[_R]):
                 continue
             if argument.positional:
                 parts.append(shlex.quote(str(value)))
-            elif argument.kind in ("flag", "permission"):
+            elif argument.kind in ("flag", "permission", "watch"):
                 parts.append(argument.name)
             elif isinstance(value, Mapping):
                 parts += [f"{argument.name} {shlex.quote(f'{key}={item}')}" for key, item in value.items()]

@@ -187,7 +187,8 @@ class FunctionReader(BindingReader):
         """Warn of a print of Python, which prints while TVM reads the text."""
         for arg in call.args:
             self.expr.read(arg)
-        text, help = "print runs while TVM reads the text; it is no part of the program", "remove it"
+        text = "print runs while TVM reads the text; it is no part of the program"
+        help = 'remove it; R.print(x, format="{}") prints during a run, in a function with pure=False'
         self.ctx.say(codes.BAD_STATEMENT, text, node, help=help, severity=Severity.WARNING)
 
     def _attributes(self, node: ast.expr, place: ast.Expr) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.collector import collector_at_rest
-from relax_explorer.core.diagnostics import ParseError, Report
+from relax_explorer.core.diagnostics import ParseError, Report, Severity
 from relax_explorer.core.expected import expect
 from relax_explorer.core.ir.attrs import EMPTY, WILDCARDS, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
@@ -124,7 +124,8 @@ def _read(
         if module is None:
             return None, report
         module = module if context.dialect.purity else marked(module, report)
-        refused = tuple([item for item in report if item.tvm_only])
+        # A code that is always a warning, as for missing data, is told by the checks.
+        refused = tuple([item for item in report if item.tvm_only or item.severity is Severity.WARNING])
         return (replace(module, refused=refused) if refused else module), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))

@@ -13,6 +13,7 @@ from relax_explorer.core.session.compare import Comparison
 from relax_explorer.core.session.validate import Row
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.output import Remark, Result
+from relax_explorer.ui.cli.verdict_lines import verdict_lines
 from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.verdict_text import (
     bisection_lines,
@@ -37,7 +38,7 @@ def compared(result: Comparison, everything: bool, programs: ModuleDiff | None =
     head = [] if programs is None else _program_lines(programs)
     remark = [Remark(NOTHING_COMPARED)] if result.equal and not result.ran else []
     lines = chain(head, comparison_lines(result, everything), remark)
-    return Result("compare", data, lines, equal if result.equal else output.FOUND)
+    return Result("compare", data, verdict_lines(lines), equal if result.equal else output.FOUND)
 
 
 # -- two programs ----------------------------------------------------------------------------------------------------
@@ -63,7 +64,9 @@ def bisected(found: Bisection, name: str, test: str, has_passes: bool, equal: in
     return Result(
         "bisect",
         lambda: {"input": name, "test": test, **_bisection_data(found)},
-        chain([f"{visible(name, 200)}: test {visible(test, 200)}"], bisection_lines(found, has_passes)),
+        verdict_lines(
+            chain([f"{visible(name, 200)}: test {visible(test, 200)}"], bisection_lines(found, has_passes))
+        ),
         equal if found.failed is None else output.FOUND,
     )
 
@@ -97,6 +100,6 @@ def validated(rows: Sequence[Row], first: str, samples: Sequence[str], equal: in
             "samples": samples,
             "stages": [{**asdict(row), "equal": row.equal} for row in rows],
         },
-        chain([f"against {visible(first, 200)}"], validation_lines(rows, samples), remark),
+        verdict_lines(chain([f"against {visible(first, 200)}"], validation_lines(rows, samples), remark)),
         equal if all(row.equal for row in rows) else output.FOUND,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import live_settings, process
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.output import Result
-from relax_explorer.ui.commands import ASCII, COMMANDS
+from relax_explorer.ui.commands import ASCII, COLOR, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
+from relax_explorer.ui.run_commands import WATCH
 from relax_explorer.viz.visible import visible_lines
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _parameter(argument: Argument) -> click.Parameter:
         return click.Argument([argument.key], required=argument.required, nargs=-1 if many else 1, **own)
     own |= {"help": argument.doc, "allow_from_autoenv": not argument.is_typed}
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
-    if argument.kind in ("flag", "permission"):
+    if argument.kind in ("flag", "permission", "watch"):
         return click.Option(names, is_flag=True, default=argument.default, **{**own, "type": None})
     if argument.kind == "optional":
         return click.Option(names, is_flag=False, flag_value="*", **own)
@@ -190,29 +191,67 @@ def _ascii_option() -> click.Option:
     )
 
 
+def _color_option() -> click.Option:
+    """`--color`, before or behind the name of a command, as `--ascii`."""
+
+    def chosen(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None and not ctx.resilient_parsing:
+            process.use_colors(value)
+            ctx.call_on_close(lambda: process.use_colors("auto"))  # a host may call again without it
+
+    return click.Option(
+        [COLOR.name],
+        type=click.Choice(COLOR.choices),
+        metavar=COLOR.metavar,
+        help=COLOR.doc,
+        is_eager=True,
+        expose_value=False,
+        callback=chosen,
+    )
+
+
 def _callback(command: Command[int | Result]) -> Callable[..., None]:
     """What click calls. `--version` and `--help` import no handler."""
 
     forms = [argument.key for argument in command.arguments if argument.kind == "form"]
     pipelines = [argument.key for argument in command.arguments if argument.kind == "passes"]
+    sources = [argument for argument in command.arguments if argument.kind in ("source", "sources")]
 
     def callback(**arguments: Any) -> None:
-        from relax_explorer.core.diagnostics import Failure  # only a command that runs can fail so
-
         output.use_style(next((arguments.pop(key) for key in forms), "text"))
         if "pass_seconds" in arguments:
             _allow_live(pipelines, arguments)
+        is_watched = WATCH in command.arguments and arguments.pop(WATCH.key)
         try:
-            found = command.run(**arguments)
-            code = found if isinstance(found, int) else output.show(found)
-        except Failure as failure:
-            output.report(failure.diagnostics)
-            code = output.status(failure)
+            if is_watched:
+                from relax_explorer.ui.cli.watching import watched  # few calls wait
+
+                code = watched(_paths(sources, arguments), lambda: _status(command, arguments))
+            else:
+                code = _status(command, arguments)
         except KeyboardInterrupt:
             code = output.INTERRUPTED
         sys.exit(code)
 
     return callback
+
+
+def _paths(sources: Sequence[Argument], arguments: Mapping[str, Any]) -> list[str]:
+    """What a command reads."""
+    found = [arguments[item.key] for item in sources]
+    return [path for item in found for path in ([item] if isinstance(item, str) else item)]
+
+
+def _status(command: Command[int | Result], arguments: dict[str, Any]) -> int:
+    """Run a command and show what it found; its exit status."""
+    from relax_explorer.core.diagnostics import Failure  # only a command that runs can fail so
+
+    try:
+        found = command.run(**arguments)
+        return found if isinstance(found, int) else output.show(found)
+    except Failure as failure:
+        output.report(failure.diagnostics)
+        return output.status(failure)
 
 
 def _allow_live(pipelines: Sequence[str], arguments: dict[str, Any]) -> None:
@@ -242,7 +281,7 @@ def _command(spec: Command[int | Result]) -> click.Command:
     return _Command(
         spec.name,
         callback=_callback(spec),
-        params=[*[_parameter(a) for a in spec.arguments], _ascii_option()],
+        params=[*[_parameter(a) for a in spec.arguments], _ascii_option(), _color_option()],
         help=spec.doc,
         epilog=epilog,
     )
@@ -290,7 +329,7 @@ def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
             opened.invoke(home)
 
 
-group.params.append(_ascii_option())
+group.params += [_ascii_option(), _color_option()]
 
 
 def main() -> None:

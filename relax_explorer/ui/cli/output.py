@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import click
 
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
-from relax_explorer.ui.process import no_colors
+from relax_explorer.ui.process import has_colors
 from relax_explorer.viz.visible import json_document, visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def say(text: str, err: bool = False) -> None:
 def say_styled(text: str, err: bool = False) -> None:
     """Print text with our colours. Its parts must be escaped already."""
     with stream(err):
-        click.echo(text, err=err)
+        click.echo(text, err=err, color=has_colors(sys.stderr if err else sys.stdout))
 
 
 @contextlib.contextmanager
@@ -233,9 +234,8 @@ def report(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def colors(err: bool = False) -> TerminalColors | None:
-    """The colours of standard output or standard error; None for a file, a pipe, NO_COLOR, and a dumb terminal."""
-    stream = sys.stderr if err else sys.stdout
-    if not stream.isatty() or no_colors():
+    """The colours of standard output or standard error; None if it has none: see `has_colors`."""
+    if not has_colors(sys.stderr if err else sys.stdout):
         return None
     from relax_explorer.viz.pygmented import TerminalColors
     from relax_explorer.viz.tokens import DARK, LIGHT
@@ -244,6 +244,11 @@ def colors(err: bool = False) -> TerminalColors | None:
     return TerminalColors(
         LIGHT if is_light else DARK, os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
     )
+
+
+def width() -> int | None:
+    """The columns of the terminal that standard output is; None for a file and a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def code(text: str) -> str:

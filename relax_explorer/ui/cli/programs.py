@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,10 +36,10 @@ from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passe
 from relax_explorer.ui.cli.output import Exact, Program, Result, Styled
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.plain_text import trace_text
-from relax_explorer.viz.stage_line import KERNEL_MARKS, change_counts, history_line
-from relax_explorer.viz.stage_sentence import clauses, joined
+from relax_explorer.viz.stage_line import KERNEL_MARKS, TRACE_MARKS, change_counts, history_line
+from relax_explorer.viz.stage_sentence import clauses, joined, stage_sentence
 from relax_explorer.viz.table_diff import lines, stat_line
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import columns, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.patterns.matches import Occurrence
@@ -89,11 +90,12 @@ def show(
     passes = passes_from(build, passes)
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
         return _show_executable(text, build.path, passes, func)
+    told: dict[str, Any] = {}
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
-        _, shown = _stage_of(build, passes, stage)
-        module = shown.module
+        session, shown = _stage_of(build, passes, stage)
+        module, told = shown.module, {"stage": _stage_data(session, shown)}
         if not module.functions and any(item.is_error for item in shown.problems):
             return output.status(Failure(*shown.problems))  # nothing of it could be read, which was told
     if func is not None:
@@ -105,8 +107,19 @@ def show(
     if not _may_print(module, dialect, strict):
         return output.FOUND
     printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
-    data = {"functions": list(module.functions), "dialect": dialect, "text": printed}
-    return Result("show", data, [Program(printed)])
+    data = {"functions": list(module.functions), "dialect": dialect, "text": printed, **told}
+    return Result("show", data, [Program(printed)], remarks=_remarks(told))
+
+
+def _stage_data(session: Session, stage: Snapshot) -> dict[str, Any]:
+    """The stage of a program, and what its pass did; null if the stage before it was not read."""
+    return {"number": stage.label, "pass": stage.made_by, "sentence": stage_sentence(session, stage) or None}
+
+
+def _remarks(told: dict[str, Any]) -> list[str]:
+    """`5 LegalizeOps: 21 operators became calls of 17 new kernels.`, if it is told."""
+    stage = told.get("stage", {})
+    return [f"{stage['number']} {stage['pass']}: {stage['sentence']}"] if stage.get("sentence") else []
 
 
 def _show_executable(text: str, path: str, passes: str | None, func: str | None) -> Result:
@@ -313,12 +326,6 @@ def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
     }
 
 
-_MARKS = {
-    "≈": "likely the same value; no pass recorded it",
-    "?": "perhaps the same value; no pass recorded it",
-}
-
-
 def _there(session: Session, input: str, traces: Sequence[Trace]) -> list[dict[str, object]]:
     """What the compiled program of a recording made of a value."""
     from relax_explorer.ui.cli.compiled_run import compiled_in, made_there
@@ -373,23 +380,30 @@ def _instruction(made: Compiled, place: tuple[str, int]) -> dict[str, object]:
 def _history_lines(
     traces: Sequence[Trace], layers: Sequence[str], made: Compiled | None, instructions: str
 ) -> Iterator[str]:
-    """A line per stage, but one for all stages in a row that left the value as it was."""
+    """A line per stage, but one for all stages in a row that left the value as it was. In a terminal each fits its width."""
+    width = output.width()
     told = {trace.stage: layer for trace, layer in zip(traces, layers, strict=True)}
     alike = groupby(traces, lambda trace: (trace_text(trace), trace.mark, told[trace.stage]))
     for (text, mark, layer), stages in alike:
         first, *rest = stages
-        shown = output.code(visible(text, 200)) + f"  [{visible(layer, 80)}]" * bool(layer)
-        yield Styled(history_line(first.label, mark, first.made_by, shown, 5))
+        head, tail = (
+            history_line(first.label, mark, first.made_by, "", 5),
+            f"  [{visible(layer, 80)}]" * bool(layer),
+        )
+        room = 200 if width is None else max(_LEAST_TEXT, width - columns(head + tail))
+        yield Styled(f"{head}{output.code(fit(visible(text, 200), room))}{tail}")
         if rest:
             labels, passes = _labels([trace.label for trace in rest]), ", ".join(t.made_by for t in rest)
-            yield f"{labels:>5} {mark} unchanged by {passes}"
+            line = f"{labels:>5} {mark} unchanged by {passes}"
+            yield line if width is None else "\n".join(wrap(line, width, subsequent_indent=" " * 8))
     if made is not None and instructions:
         yield history_line("vm", "≈", Path(made.path).name, visible(instructions, 200), 5)
     for mark in dict.fromkeys(trace.mark for trace in traces):
-        if mark in _MARKS:
-            yield f"{mark} {_MARKS[mark]}"
+        if mark in TRACE_MARKS:
+            yield f"{mark} {TRACE_MARKS[mark]}"
 
 
+_LEAST_TEXT = 20  # cells of a value that the history of a narrow terminal shows
 EXECUTABLE = "executable"
 
 

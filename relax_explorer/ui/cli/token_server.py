@@ -148,6 +148,7 @@ class TokenServer(Server):
         app.add_routes(
             [
                 web.get("/{token}/", self.page),
+                web.get("/{token}/focus.js", self.script),
                 web.get("/{token}/ws", self.handle_websocket),
                 web.get("/{token}/download/{key}", self.handle_download),
                 web.get("/{token}/static/{name:.+}", self.asset),
@@ -185,6 +186,11 @@ class TokenServer(Server):
             "Cache-Control": "no-store",
         }
         return web.Response(text=text, content_type="text/html", headers=headers)
+
+    async def script(self, request: web.Request) -> web.Response:
+        """The script that gives the terminal the focus."""
+        text = (files("relax_explorer.ui.cli") / "focus.js").read_text(encoding="utf-8")
+        return web.Response(text=text, content_type="text/javascript")
 
     async def asset(self, request: web.Request) -> web.FileResponse:
         """A file of textual-serve that the page needs."""

@@ -5,20 +5,24 @@ A RunView is made in the thread that moves the debugger. Nothing else reads the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from textwrap import wrap
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.shape_origins import origin
 from relax_explorer.core.exec.shape_panel import shape_panel
+from relax_explorer.core.exec.step_count import step_count
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside, Place, listing_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.node_text import binding_text
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
@@ -94,6 +98,7 @@ class RunMarks(Mapping[int, str]):
 MOST = 200  # rows of a table
 NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
 WITH_READERS = 104  # cells of a table of values from which on it tells the readers
+IN_ROW = 34  # cells of lengths and loop variables in a row of the narrowest panel
 MOST_STEPS = 100  # from an earlier position whose rows are looked at again
 LONG = 20_000  # rows of a function from which on constraints are not listed, and readers come later: both take a moment
 
@@ -115,7 +120,7 @@ class RunView:
     stage: int
     function: str
     position: int
-    last: int  # the last step that was reached so far
+    last: int  # the last step that was reached so far, or the last of all
     now: int  # the row of the next binding or the last store
     node: e.Binding | None  # the next binding
     next: str
@@ -128,8 +133,12 @@ class RunView:
     watches: tuple[Row, ...]
     hits: tuple[int, ...] = ()  # positions of the hits of breakpoints
     is_done: bool = False
-    knows_end: bool = False  # True once the run came to its end: `last` is the last step of all
+    knows_end: bool = False  # True if `last` is the last step of all: the run came to its end, or no value decides where it is
     call: CallView | None = None  # of the calls of a file
+    store: int | None = (
+        None  # the last store of the PrimFunc that is walked, 0 before the first one; None outside
+    )
+    title: str = ""  # the function, and the PrimFunc that is walked
 
 
 class ValueRows(LazyRows[Row]):
@@ -208,14 +217,33 @@ def run_view(
     ):  # here, so that the first screen of arrays is not read by the UI thread
         values[number]
     hits = {at for item in debugger.breakpoints for at in item.hits}
-    last = max(0 if before is None else before.last, debugger.position)
+    last, knows_end = _end(session, before)
     return RunView(
         stage.number, debugger.frame.name, debugger.position, last, _now(session, lines), debugger.next_binding,
-        "the run is over" if debugger.done else visible(line_text(place, session.frames[0])), _shapes_line(session), lines, values,
+        "the run is over" if debugger.done else visible(next_text(place, session.frames[0])), _shapes_line(session), lines, values,
         tuple(islice(_shape_rows(session, len(lines)), MOST)), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
-        tuple(sorted(hits)), debugger.done, debugger.done or (before is not None and before.knows_end),
-        _call_view(session),
+        tuple(sorted(hits)), debugger.done, knows_end,
+        _call_view(session), None if debugger.inside is None else debugger.inside.number, _title(session),
     )  # fmt: skip
+
+
+def _title(session: DebugSession) -> str:
+    """The function that runs; a PrimFunc that is walked with the one that calls it."""
+    debugger = session.debugger
+    return (
+        debugger.frame.name if debugger.inside is None else f"{debugger.frame.name} ▸ {debugger.inside.name}"
+    )
+
+
+def _end(session: DebugSession, before: RunView | None) -> tuple[int, bool]:
+    """The last step that is known, and whether it is the last of all."""
+    debugger = session.debugger
+    if debugger.done:
+        return debugger.position, True
+    if before is not None:
+        return max(before.last, debugger.position), before.knows_end
+    total = None if session.calls is not None else step_count(debugger.module, debugger.frames[0].name)
+    return (debugger.position, False) if total is None else (total, True)
 
 
 def _call_view(session: DebugSession) -> CallView | None:
@@ -305,7 +333,11 @@ def _shape_rows(session: DebugSession, size: int) -> Iterator[Row]:
     if session.debugger.inside is not None:
         place = session.place_of(0)
         loops = place.loops if isinstance(place, Inside) else {}
-        yield from _sentences(f"{name} = {value}" for name, value in loops.items())
+        lengths = session.frames[0].shape_vars  # first, since loops have many variables
+        for group in (lengths, loops):
+            yield from _sentences(
+                wrap(", ".join(f"{name} = {value}" for name, value in group.items()), IN_ROW)
+            )
     elif size > LONG:
         frame = session.debugger.frame
         yield from _sentences(
@@ -330,15 +362,19 @@ def _sentences(texts: Iterable[str]) -> Iterator[Row]:
 def _call_rows(session: DebugSession) -> Iterator[Row]:
     """The open calls, innermost first, each with its shape variables."""
     for level, frame in enumerate(session.frames[:50]):
-        where = line_text(session.place_of(level), frame)
+        where = next_text(session.place_of(level), frame)
         text = f"{level} {frame.name}{lengths_text(frame.shape_vars)}, {where}"
         yield Row(visible(text), ">" if level == session.level else " ")
 
 
-def line_text(place: Place | Inside | None, frame: Activation) -> str:
-    """`line 12: y = R.add(x, x)`: the table counts bindings, so a number alone would be taken for one of these."""
-    text = place_text(place, frame)
-    return f"line {text}" if isinstance(place, Place) and place.line else text
+def next_text(place: Place | Inside | None, frame: Activation) -> str:
+    """`y = R.add(x, x)` as written, if the text has a line for it: the mark ▶ stands at its row, which has its number."""
+    if not isinstance(place, Place) or not place.line:
+        return place_text(place, frame)
+    var = place.binding.var
+    # a line may compute several values, of which only the last has its name
+    is_inner = var is not None and not re.match(rf"{re.escape(var.name)}\b", place.text)
+    return binding_text(place.binding) if is_inner else place.text
 
 
 def lengths_text(lengths: Mapping[str, int]) -> str:
@@ -368,7 +404,7 @@ def _watch_rows(session: DebugSession) -> Iterator[Row]:
 def timeline(view: RunView, width: int) -> str:
     """`━━━●━▶┄┄┄ step 6 of 12`, at most `width` cells.
 
-    The end is the last step that was reached so far, with `+` until the run came to its end. `┼` starts a call of a file.
+    The end is the last step of all, or the last one that was reached so far, with `+`. `┼` starts a call of a file.
     """
     label = _label(view)
     cells = max(1, width - len(label) - 1)
@@ -385,8 +421,9 @@ def timeline(view: RunView, width: int) -> str:
 
 
 def _label(view: RunView) -> str:
-    """`+` while the run has not come to its end: nobody knows how many steps follow."""
-    return f" step {view.position} of {view.last}{'' if view.knows_end else '+'} "
+    """`+` while nobody knows how many steps follow; inside a PrimFunc the store, too."""
+    store = "" if view.store is None else f", store {view.store}"
+    return f" step {view.position} of {view.last}{'' if view.knows_end else '+'}{store} "
 
 
 def column(position: int, last: int, cells: int) -> int:

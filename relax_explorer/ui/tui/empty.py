@@ -117,6 +117,17 @@ def no_problems(state: State) -> list[str]:
     ]
 
 
+def no_marks(state: State) -> list[str]:
+    """What the source screen says of a stage without problems in a text."""
+    if state.session is None:
+        return no_program(state, "", False)
+    return [
+        "no problem of this stage stands in a text",
+        "",
+        "4 lists the problems of all stages, 1 shows the program",
+    ]
+
+
 def _others(stage: Snapshot) -> Sequence[str]:
     """What the stage has instead of Relax functions."""
     names = list(stage.module.functions)

@@ -9,6 +9,7 @@ from textual.app import App
 from textual.timer import Timer
 from textual.widgets import Input
 
+from relax_explorer.ui.file_stamp import stamp
 from relax_explorer.viz.visible import visible
 
 EVERY = 0.5  # seconds between looks at the file
@@ -45,11 +46,11 @@ class FileWatch:
 
     def follow(self, path: str) -> None:
         """Watch another file, as it is now; none if the path is empty."""
-        self._path, self._stamp = path, _stamp(path)
+        self._path, self._stamp = path, stamp(path)
 
     def look(self) -> None:
         """Read the file again if it is another one than before. A file that is away for a moment is waited for."""
-        now = _stamp(self._path)
+        now = stamp(self._path)
         if now and now != self._stamp and not self._is_typing:
             self._read(self._path)
 
@@ -58,14 +59,3 @@ class FileWatch:
         """True if a dialog is open or a line is typed: another program would close it."""
         app = self._app
         return app is None or len(app.screen_stack) > 1 or isinstance(app.focused, Input)
-
-
-def _stamp(path: str) -> str:
-    """Another text for another content of a file; empty if there is no file."""
-    from relax_explorer.core.session.folders import address
-
-    try:
-        found = os.stat(address(path)[0]) if path else None
-    except (OSError, ValueError):  # ValueError: a name with a null character
-        return ""
-    return "" if found is None else f"{found.st_ino} {found.st_mtime_ns} {found.st_size}"

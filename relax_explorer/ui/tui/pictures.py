@@ -8,6 +8,7 @@ import termios
 import tty
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -28,6 +29,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside
 from relax_explorer.core.syntax.doc import Line
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.terminal_answers import answer_of, write_all
 from relax_explorer.ui.tui import rows
@@ -304,7 +306,7 @@ class Pictures:
 
         def done(found: list[Row]) -> None:
             here = next((n for n, row in enumerate(found) if row.mark == "▌"), 0)
-            title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}"
+            title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}{rows.doubts(found)}"
             self.app.show_rows(title, found, here, self._to_trace)
 
         self.app.jobs.start("history", f"tracing {name}", work, done)
@@ -371,13 +373,24 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
     for stage in list(session.stages):
         if job.is_stale or len(found) > MOST_FOUND:
             break
-        if not stage.changed:
-            continue
-        for row in found_in(TableRows(rows.table_of(stage)), text):
-            node = row.binding
-            line = f"{stage.label:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
-            found.append(Row(visible(line), " ", (stage.number, node), row.function, row.right))
+        if stage.changed:
+            found += _matches_of(stage, text)
     return found if job.is_stale else [*found, *rows.instructions_with(session, text)]
+
+
+def _matches_of(stage: Snapshot, text: str) -> list[Row]:
+    """The lines of a stage with a text; those of one kernel are one line, else they would hide the bindings."""
+    head, found = f"{stage.label:>3} {stage.made_by[:18]:<18} ", list[Row]()
+    for name, group in groupby(found_in(TableRows(rows.table_of(stage)), text), key=lambda row: row.function):
+        lines = list(group)
+        if type(stage.module.functions.get(name)) is PrimFunc and len(lines) > 1:
+            told = f"{head}kernel {name}: {len(lines)} lines"
+            found.append(Row(visible(told), " ", (stage.number, None), name))
+            continue
+        for row in lines:
+            line = f"{head}{row.text.strip()}"
+            found.append(Row(visible(line), " ", (stage.number, row.binding), name, row.right))
+    return found
 
 
 # -- exporting -------------------------------------------------------------------------------------------------------

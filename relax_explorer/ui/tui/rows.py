@@ -32,7 +32,14 @@ from relax_explorer.viz.compact import Compact
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
-from relax_explorer.viz.stage_line import KERNEL_MARKS, aside_line, change_counts, history_line, stage_line
+from relax_explorer.viz.stage_line import (
+    KERNEL_MARKS,
+    TRACE_MARKS,
+    aside_line,
+    change_counts,
+    history_line,
+    stage_line,
+)
 from relax_explorer.viz.table_diff import CONTEXT, GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
 from relax_explorer.viz.tables import Row, cell, plain
@@ -324,16 +331,32 @@ def _shape_checks(stage: Snapshot, binding: e.Binding, size: int) -> list[str]:
 
 def history_rows(session: Session, selection: Selection) -> list[Row]:
     """The history of the selected variable, and behind it the instructions of the executable that were made of it."""
+    traces = _traces(session, selection)
     found = [
         Row(
-            visible(history_line(trace.label, trace.mark, trace.made_by, _trace_text(trace))),
+            visible(history_line(trace.label, _doubt(trace), trace.made_by, _trace_text(trace))),
             "▌" if trace.stage == selection.stage else "~" if is_change else " ",
             (trace.stage, trace.bindings[0] if trace.bindings else None),
             selection.function,
         )
-        for trace, is_change in _traces(session, selection)
+        for trace, is_change in traces
     ]
     return [*found, *_instruction_rows(session, found[-1].node[1] if found else None)]
+
+
+def doubts(found: Sequence[Row]) -> str:
+    """What the marks of doubt in a history mean: `  ≈ likely, ? perhaps the same value`; empty without one."""
+    shown = [
+        f"{mark} {text.split()[0]}"
+        for mark, text in TRACE_MARKS.items()
+        if any(f" {mark} " in row.text for row in found)
+    ]
+    return f"  {', '.join(shown)} the same value" if shown else ""
+
+
+def _doubt(trace: Trace) -> str:
+    """The mark of a value that is not surely the same; a blank for others, since `=` would say that nothing changed."""
+    return trace.mark if trace.mark in TRACE_MARKS else " "
 
 
 def _instruction_rows(session: Session, last: e.Binding | None) -> list[Row]:
@@ -419,7 +442,7 @@ def history_lines(session: Session, selection: Selection) -> list[str]:
     wide = min(16, max([columns(trace.made_by) for trace, _, _ in found], default=0))
     return [
         f"{'▌' if trace.stage == selection.stage else ' '}{trace.label:>2} {cell(visible(trace.made_by), wide)} "
-        f"{'~' if is_change else trace.mark} {visible(text)}"
+        f"{'~' if is_change else ' '}{_doubt(trace)} {visible(text)}"
         for trace, is_change, text in found
     ]
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.notations import HOLDS
+from relax_explorer.core.phases.module_check import check
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.load import is_notebook, module_in, read_text
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.viz.visible import visible
 
+MOST_CHECKED = 15_000  # characters of a text that is checked between two keys
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -23,10 +25,7 @@ def text_to_edit(source: Source, opened: str) -> str:
     name = source.filename
     if opened != name or name.endswith((*HOLDS, ".json")):
         raise NotEdited(f"only a file with TVMScript is edited here: correct {visible(name, 60)}")
-    try:
-        text = read_text(name)
-    except ParseError as failure:
-        raise NotEdited(visible(failure.diagnostics[0].message, 200)) from None
+    text = text_of(name)
     if is_notebook(text):
         raise NotEdited("a notebook is not edited here: correct it in Jupyter")
     lines = text.split("\n")[source.above :]
@@ -37,6 +36,14 @@ def text_to_edit(source: Source, opened: str) -> str:
     return text
 
 
+def text_of(name: str) -> str:
+    """The text of a file. Raises NotEdited if it can't be read."""
+    try:
+        return read_text(name)
+    except ParseError as failure:
+        raise NotEdited(visible(failure.diagnostics[0].message, 200)) from None
+
+
 def problem_in(text: str, name: str) -> Diagnostic | None:
     """Why a text can't be shown; None if it can."""
     try:
@@ -44,6 +51,16 @@ def problem_in(text: str, name: str) -> Diagnostic | None:
     except Failure as failure:
         return failure.diagnostics[0]
     return None
+
+
+def remark_in(text: str, name: str) -> Diagnostic | None:
+    """The first error of a text that can be read, such as an annotation that its value does not have. Long ones are not looked at."""
+    if len(text) > MOST_CHECKED:
+        return None
+    try:
+        return next((item for item in check(module_in(text, name)) if item.is_error), None)
+    except Failure:
+        return None  # `problem_in` tells it
 
 
 def write_edited(name: str, old: str, new: str) -> None:

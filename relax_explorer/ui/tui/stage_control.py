@@ -261,7 +261,10 @@ class StageControl:
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
         self.app.state = State(path, session, len(session.stages), selection, options, plan=plan)
-        if self.app.screen_name in ("home", "solver", SOURCE):  # the reading screen goes on by itself
+        is_marked = self.app.screen_name == SOURCE and any(item.is_error for item in first.located)
+        if (
+            self.app.screen_name in ("home", "solver", SOURCE) and not is_marked
+        ):  # the reading screen goes on by itself
             self.app.show_screen("passes")
         if is_other:
             gc.collect()

@@ -153,6 +153,12 @@ class State:
         return None if is_open else broken_source(self.failures)
 
     @property
+    def marked(self) -> tuple[Diagnostic, ...]:
+        """The problems that stand in their text: why there is no program, else those of the selected stage."""
+        stage = self.stage
+        return stage.located if stage is not None else self.failures if self.solving is None else ()
+
+    @property
     def stage(self) -> Snapshot | None:
         """The selected stage; None without a session."""
         return None if self.session is None else self.session.stages[self.selection.stage]

@@ -50,22 +50,20 @@ class TableRows(LazyRows[Row]):
 
     def _made(self, number: int) -> Row:
         if self.diff is not None:
-            return self._with_layer(_shown(self.diff[number]))
+            row = self._with_layer(_shown(self.diff[number]))
+            is_binding = isinstance(row.node, (e.VarBinding, e.MatchCast))
+            return (
+                row
+                if self.values is None
+                else _beside(row, self.values.get(id(row.node)) if is_binding else None)
+            )
         kept = self._kept(number)
         if kept is not None:
             return kept
         place = self.table.places[number]
         row = _shown(self.table[number], self._mark(place))
-        if self.values is None or not row.right:
-            return self._with_layer(row)
-        from relax_explorer.viz.value_table import (  # the machine, only once something ran
-            INLINE,
-            inline_value,
-        )
-
-        value = _value(self, place)
-        inline = inline_value(value) if value is not None else " " * INLINE
-        return replace(row, right=f"{row.right} {inline}")
+        row = self._with_layer(row)
+        return row if self.values is None else _beside(row, _value(self, place))
 
     def _with_layer(self, row: Row) -> Row:
         """The row with the layer of its binding before the StructInfo, if layers are shown."""
@@ -99,6 +97,10 @@ class TableRows(LazyRows[Row]):
     def without_values(self) -> TableRows:
         """The same rows where values have no room beside them."""
         return self if self.values is None else TableRows(self.table, self.diff, self.marks)
+
+    def with_values(self, values: Mapping[int, Value]) -> TableRows:
+        """The same rows with the values that a run has made so far."""
+        return TableRows(self.table, self.diff, self.marks, values, self.layers)
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note behind its text."""
@@ -251,6 +253,16 @@ class FoldedRows(TableRows):
         """The closed folds that hide a row."""
         row = self._places[number]
         return frozenset(fold.key for fold in around(self.closed.values(), row))
+
+
+def _beside(row: Row, value: Value | None) -> Row:
+    """A row with the value of its binding at the right; without one, with as much room."""
+    if not row.right:
+        return row
+    from relax_explorer.viz.value_table import INLINE, inline_value  # the machine, only once something ran
+
+    inline = inline_value(value) if value is not None else " " * INLINE
+    return replace(row, right=f"{row.right} {inline}")
 
 
 def _value(rows: TableRows, place: Place) -> Value | None:

@@ -69,6 +69,7 @@ LESSONS: tuple[Lesson, ...] = (
     ),
 )
 _END = "That was the tour. ? lists all keys, : takes commands, 0 shows your files.\nEsc  ends it."
+_BISECTING = "Stage after stage runs on equal inputs, until the first wrong one is found.\nA list of them opens in a moment."
 
 
 class Tutorial:
@@ -105,9 +106,16 @@ class Tutorial:
         self.app.draw_bars()
 
     @property
+    def is_bisecting(self) -> bool:
+        """True while the work of a key goes on that the next lesson tells the result of."""
+        last = LESSONS[self.at - 1] if self.at > 0 else None
+        return last is not None and last.action == "bisect" and self.app.jobs.is_working("compare")
+
+    @property
     def title(self) -> str:
         """`Tour 2 of 8`."""
-        return f"Tour {self.at + 1} of {len(LESSONS)}" if self.at < len(LESSONS) else "Tour"
+        number = self.at if self.is_bisecting else self.at + 1
+        return f"Tour {number} of {len(LESSONS)}" if self.at < len(LESSONS) else "Tour"
 
     @property
     def text(self) -> str:
@@ -116,6 +124,8 @@ class Tutorial:
             return ""
         if self.at == len(LESSONS):
             return _END
+        if self.is_bisecting:
+            return _BISECTING
         lesson = LESSONS[self.at]
         found = keys_of(lesson.screen, self.app.keymap)
         return lesson.text.replace("{key}", next(key.label for key in found if key.action == lesson.action))

@@ -44,6 +44,9 @@ class Timeline(FixedText):
             screen.to_cell(event.x)
 
 
+MOST_BESIDE = 5  # rows of calls and of breakpoints beside the program
+
+
 class DebugScreen(ProgramFrame):
     """Lower-case keys go forward, UPPER-CASE keys back."""
 
@@ -174,11 +177,19 @@ class DebugScreen(ProgramFrame):
         ir.show(lines, lines.line_of(view.now) if is_moved else None)
         if is_moved:
             ir.centre()
-        ir.show_title(visible(view.function))
+        ir.show_title(visible(view.title))
         self._draw_values(view)
         self.lines("shapes").show(view.shapes, 0)
         self.lines("calls").show(view.calls, 0)
-        self.lines("points").show((*view.watches, *view.points) or (Row("none yet"),), 0)
+        points = (*view.watches, *view.points) or (Row("none yet"),)
+        self.lines("points").show(points, 0)
+        for name, rows in (
+            ("calls", view.calls),
+            ("points", points),
+        ):  # what they leave empty goes to the shapes
+            self.lines(name).styles.max_height = (
+                min(max(1, len(rows)), MOST_BESIDE) + 2 if not self.is_narrow else None
+            )
         self._draw_lines(view)
 
     def _values_width(self) -> int:
@@ -224,12 +235,6 @@ class DebugScreen(ProgramFrame):
         shapes = f"   {view.shapes_line}" if view.shapes_line else ""
         line.write(fit(shapes, max(0, width - 1 - line.width)))
         return line
-
-    def position(self, state: State) -> str:
-        """The stage and the step."""
-        view = state.run
-        text = super().position(state)
-        return text if view is None else f"step {view.position}  {text}"
 
     # -- selecting ------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,19 @@ class HomeScreen(Frame):
             view.border_subtitle = "Enter opens · :open PATH · ? keys"
             self._draw_about()
 
+    def action_down(self) -> None:
+        self._to_next(1)
+
+    def action_up(self) -> None:
+        self._to_next(-1)
+
+    def _to_next(self, step: int) -> None:
+        """To the next line that opens something; if there is none, the view scrolls on to what else it says."""
+        view = self.lines("home")
+        ahead = range(view.cursor + step, len(view.rows) if step > 0 else -1, step)
+        found = next((number for number in ahead if view.rows[number].node is not None), None)
+        view.move(view.cursor + step if found is None else found)
+
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Tell of the line under the cursor."""
         self._draw_about()

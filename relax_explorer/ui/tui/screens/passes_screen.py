@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,6 +26,7 @@ from relax_explorer.viz.tables import Row, TextRows, text_lines
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
+    from relax_explorer.core.exec.values import Value
     from relax_explorer.core.session.session import Session
     from relax_explorer.core.session.snapshot import Snapshot
 
@@ -136,6 +137,7 @@ class ProgramFrame(Frame):
 
 RAIL = 31  # cells of a line in the list of stages
 RAIL_FRAME = 38  # cells of the list of stages with its frame
+WITH_VALUES = 160  # cells of a terminal from which on the values of a run stand beside their bindings
 ROOMY = 180  # cells of a terminal from which on details stand at the right of the program
 DETAILS = 50  # cells of this column
 AROUND = 6  # cells of a line that are not text: frame, gutter, scrollbar
@@ -217,7 +219,7 @@ class PassesScreen(ProgramFrame):
             self._shift = 0
         if state.options != old.options:
             self.fit()
-        if is_other or state.options != old.options:
+        if is_other or state.options != old.options or self._values(state) is not self._values(old):
             self._draw_program(state, is_other)
             state = self.explorer.state  # it may have selected the first change
         elif (
@@ -297,7 +299,18 @@ class PassesScreen(ProgramFrame):
                 session, stage, mode, options.opened, width, self._shift, since, self._recent, layers
             )
             self._made = (goal, found)
-        return self._made[1].with_folds(options.folded)
+        found, values = self._made[1], self._values(state)
+        if values is not None and not isinstance(found, BesideRows):
+            found = found.with_values(values)
+        return found.with_folds(options.folded)
+
+    def _values(self, state: State) -> Mapping[int, Value] | None:
+        """The values of the run of this stage, where they have room beside their bindings."""
+        run = state.run
+        is_here = run is not None and run.stage == state.selection.stage
+        return (
+            run.lines.values if run is not None and is_here and self.app.size.width >= WITH_VALUES else None
+        )
 
     def _follow(self, state: State) -> None:
         """Put the cursor on the selection, if something else moved it."""

@@ -484,11 +484,13 @@ class TextEditor(Settling, ModalScreen["str | None"]):
         problem: Callable[[str], Diagnostic | None],
         place: tuple[int, int] = (0, 0),
         has_file: bool = False,
+        remark: Callable[[str], Diagnostic | None] = lambda text: None,
     ) -> None:
-        """`problem` tells why a text can't be read, `place` is the line and column of the cursor, from 0."""
+        """`problem` tells why a text can't be read, `remark` what is wrong in one that can; `place` is the line and column of the
+        cursor, from 0."""
         super().__init__()
         self.title_text, self.text, self.problem, self.place = title, text, problem, place
-        self.has_file = has_file
+        self.has_file, self.remark = has_file, remark
         self.is_to_write = False  # was the text returned to be written?
         self._timer: Timer | None = None
 
@@ -526,10 +528,11 @@ class TextEditor(Settling, ModalScreen["str | None"]):
         self._timer = self.set_timer(_PAUSE, self._tell)
 
     def _tell(self) -> bool:
-        """Tell why the text can't be read; True if it can."""
+        """Tell why the text can't be read, or what is wrong in it; True if it can be read."""
         problem = self.problem(self.area.text)
-        place = f"line {problem.span.line}: " if problem is not None and problem.span is not None else ""
-        text = "" if problem is None else f" {place}{visible(problem.message, 300)}"
+        told = problem or self.remark(self.area.text)
+        place = f"line {told.span.line}: " if told is not None and told.span is not None else ""
+        text = "" if told is None else f" {place}{visible(told.message, 300)}"
         shown = Text(text, no_wrap=True, overflow="ellipsis")
         self.query_one("#text_problem", Static).update(shown)
         return problem is None

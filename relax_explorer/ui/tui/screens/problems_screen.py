@@ -13,6 +13,7 @@ from relax_explorer.ui.tui.empty import no_problems, no_program
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.broken_source import broken_source
 from relax_explorer.viz.problem import place_in, stages_text
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.tables import Row, text_lines
@@ -54,6 +55,19 @@ class ProblemsScreen(Frame):
         number, function, binding = row.node
         self.explorer.stage_control.go_to(number, function, binding)
         self.explorer.show_screen("passes")
+
+    def action_source(self) -> None:
+        """Show the problem under the cursor in its text."""
+        row, explorer = self.view.row, self.explorer
+        if row is not None and isinstance(row.node, tuple):
+            explorer.stage_control.go_to(*row.node)
+        elif explorer.state.session is not None:
+            explorer.say("this line has no place")
+            return
+        if broken_source(explorer.state.marked) is None:
+            explorer.say("this problem stands in no text")
+            return
+        explorer.show_screen(keys.SOURCE)
 
     def action_reduce(self) -> None:
         """Make the smallest program that shows the problem under the cursor."""

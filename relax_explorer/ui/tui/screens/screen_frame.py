@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from threading import Event
 from typing import ClassVar
@@ -60,6 +60,9 @@ _TABS = {
     7: "solver",
     8: "ranks",
 }
+
+COMFORTABLE = 76  # columns from which on the header has room for long names of files
+JOBS = ("debug", "graph")  # the screens that a newcomer looks for
 
 
 def _typed(line: str) -> Callable[[Frame], None]:
@@ -257,10 +260,8 @@ class Frame(Moving):
         name, right, wrong = self.file_name(state), self.position(state), _wrong(state)
         line = ButtonLine()
         line.text.style = "bold"
-        line.write(f" {visible(name, 24)}  ")
-        tabs = self._digits(not self.is_narrow)
-        if line.width + tabs.width + columns(right) >= width:
-            tabs = self._digits(False)
+        line.write(f" {visible(name, 24 if width >= COMFORTABLE else 9)}  ")
+        tabs, right = self._fitting_tabs(width - line.width, right)
         line.add(tabs)
         room = width - line.width - 1
         if columns(wrong) + columns(right) < room:
@@ -273,19 +274,31 @@ class Frame(Moving):
         line.write(right)
         return line
 
+    def _fitting_tabs(self, room: int, right: str) -> tuple[ButtonLine, str]:
+        """The digits with as many names as fit beside the position; those of Debug and Graph are worth the name of the pass."""
+        brief = self.brief_position(self.explorer.state)
+        choices = [(JOBS, right), (JOBS, brief), ((), right), ((), brief)]
+        if not self.is_narrow:
+            choices.insert(0, (tuple(_TABS.values()), right))
+        for named, text in choices:
+            tabs = self._digits(named)
+            if tabs.width + columns(text) < room:
+                return tabs, text
+        return self._digits(()), brief
+
     @property
     def tab(self) -> str:
         """The screen whose digit is marked in the header."""
         return self.name_
 
-    def _digits(self, is_named: bool) -> ButtonLine:
-        """The digits of the screens, with their names or only that of this one."""
+    def _digits(self, named: Collection[str]) -> ButtonLine:
+        """The digits of the screens, with the names of some and that of this one."""
         tabs = ButtonLine()
         for number, screen in _TABS.items():
             if screen != self.tab and not self._leads_to(screen):
                 continue
             is_here = screen == self.tab
-            word = f"{number} {screen.title()}" if is_named or is_here else str(number)
+            word = f"{number} {screen.title()}" if screen in named or is_here else str(number)
             tabs.write(
                 f"[{word}]" if is_here else f" {word} ", f"show({screen!r})", "bold" if is_here else "dim"
             )
@@ -320,6 +333,14 @@ class Frame(Moving):
             return ""
         last = max(state.session.total, state.session.stages[-1].label)
         return f"stage {stage.label}/{last} {visible(stage.made_by, 30)}"
+
+    def brief_position(self, state: State) -> str:
+        """The stage without its pass, where the header has no room for it."""
+        return (
+            self.position(state).partition(f" {visible(state.stage.made_by, 30)}")[0]
+            if state.stage is not None
+            else self.position(state)
+        )
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Tell which keys the `:` line takes, or those of the screen again."""
