@@ -14,7 +14,7 @@ from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import NoNan, SameOutput, bisect
 from relax_explorer.core.session.equal_terms import on_equal_terms
-from relax_explorer.core.session.parameters import parameters
+from relax_explorer.core.session.former_parameters import parameters
 from relax_explorer.core.session.samples import Sample, function_of, sample_of_calls, sample_run, samples_of
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate

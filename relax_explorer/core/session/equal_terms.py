@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.parameters import Entry, completed, parameters, work_on_weights
+from relax_explorer.core.session.former_parameters import Entry, completed, parameters, work_on_weights
 from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.stages import Stage
 

@@ -20,10 +20,10 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, NamedCall, call_program, read_calls
+from relax_explorer.core.session.former_parameters import Entry, completed
 from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, generated_inputs
 from relax_explorer.core.session.model_weights import with_weights
 from relax_explorer.core.session.naming import FieldNames, names_from
-from relax_explorer.core.session.parameters import Entry, completed
 from relax_explorer.core.session.recording import Arguments, Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.notes import UnreadableText, short_text

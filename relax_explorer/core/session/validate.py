@@ -24,8 +24,8 @@ from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.compare import Told, Trial, mapped, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, leaves_of
 from relax_explorer.core.session.equal_terms import on_equal_terms
+from relax_explorer.core.session.former_parameters import completed
 from relax_explorer.core.session.judging import Judge, Ran, Weighed, ran_of, weigh
-from relax_explorer.core.session.parameters import completed
 from relax_explorer.core.session.recorded import as_build
 from relax_explorer.core.session.recording import Recording, is_same
 from relax_explorer.core.session.samples import Sample, SampleRun, sample_run, samples_of
