@@ -191,6 +191,8 @@ _TOLD = {
     "moved": "bytes that each binding reads and writes",
     "peak": "bytes that are held while each binding runs",
 }
+COUNTED_WORDS = {"flops": "FLOPs", "moved": "bytes read and written", "peak": "bytes held"}
+"""The measures without a run, as words."""
 _UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _COUNTS = ((1, "FLOPs"), (10**3, "kFLOPs"), (10**6, "MFLOPs"), (10**9, "GFLOPs"), (10**12, "TFLOPs"))
 _SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"))
@@ -281,6 +283,8 @@ def _amount(node: Node, times: BindingTimes, measure: Measure) -> float | None:
 
 def _heated(node: Node, amount: float, most: float, whole: float, measure: Measure) -> Node:
     level = min(HEAT_LEVELS - 1, int(HEAT_LEVELS * amount / most)) if most else 0
+    if not amount and measure in COUNTED_WORDS:  # as most of its neighbours
+        return replace(node, heat=level)
     share = f" {100 * amount / whole:.0f}%" if whole else ""
     text = f"{amount_text(amount, measure)}{share}"
     return replace(node, heat=level, badge=f"{node.badge}  {text}" if node.badge else text)

@@ -139,7 +139,7 @@ def test_many_kernels_stand_together_by_class_under_each_caller(monkeypatch: pyt
     assert edges(found) == {("main", groups[0].id): "2 calls", ("other", groups[1].id): "1 call"}
     assert groups[0].sources == ("copy",)
     assert groups[0].lines == ("copy ×2",)
-    assert groups[0].title == "1 kernel: element-wise"
+    assert groups[0].title == "1 kernel: layout"
     assert found.notes == ("kernels and builtins of memory stand together by class",)
 
 
@@ -147,7 +147,7 @@ def test_kernels_that_nobody_calls_stand_alone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(structure, "MOST_KERNELS", 0)
     found = call_structure(module(KERNEL, function("main", "return n")))
     assert [(node.title, node.shape_text) for node in found.nodes if node.sources] == [
-        ("1 kernel: element-wise", "not called")
+        ("1 kernel: layout", "not called")
     ]
     assert not found.edges
 

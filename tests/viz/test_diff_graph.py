@@ -145,7 +145,7 @@ def test_every_format_shows_the_signs(tmp_path: Path) -> None:
     mermaid = rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "mermaid").stdout
     assert "classDef mark-removed" in mermaid
     assert "-.->" in mermaid
-    assert "- matmul1" in rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "dot").stdout
+    assert "- M matmul1" in rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "dot").stdout
     text = rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "unicode").stdout
     assert "+     lv = fused_matmul1_multiply_add(" in text
     data = json.loads(rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "json").stdout)

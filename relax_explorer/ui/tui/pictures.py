@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App, SuspendNotSupported
 
+from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -41,7 +42,7 @@ from relax_explorer.ui.tui.table_rows import TableRows, found_in
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
-from relax_explorer.viz.marked_graph import Measure
+from relax_explorer.viz.marked_graph import Counted, Measure
 from relax_explorer.viz.node_history import NodeHistory, heirs, node_history
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
@@ -121,18 +122,28 @@ class GraphPicture:
 
 
 MEASURES: dict[str, Measure] = {"time": "time", "bytes": "bytes", "machine": "machine"}
-"""What the colours of a graph may show, by the option `heat`."""
+"""What the colours of a graph may show after a run, by the option `heat`."""
+COUNTED: dict[str, Counted] = {"flops": "flops", "moved": "moved", "peak": "peak"}
+"""What they may show without a run."""
+STORAGES = "storages"
 
 
 def graph_of(state: State, times: BindingTimes | None) -> Drawing:
     """The graph of the selected function, with what the stage changed, the selected binding, and the heat of a run."""
-    from relax_explorer.viz.marked_graph import heated
+    from relax_explorer.viz.marked_graph import heated, heated_by_cost
+    from relax_explorer.viz.storage_view import by_storage
 
     if state.options.calls:
         return _calls(state)
     drawing = _marked_graph(state)
-    if times is not None:
-        drawing = heated(drawing, times, MEASURES[state.options.heat])
+    heat = state.options.heat
+    if heat in COUNTED:
+        cost = ModuleCosts(state.opened[1].module).of(graphed_function(state))
+        drawing = heated_by_cost(drawing, cost.at_known(dict(state.options.lengths)), COUNTED[heat])
+    elif heat == STORAGES:
+        drawing = by_storage(drawing, state.opened[1].module.relax_functions[graphed_function(state)])
+    elif times is not None:
+        drawing = heated(drawing, times, MEASURES[heat])
     binding = state.selection.binding
     selected = next(
         (node.id for node in drawing.nodes if any(source is binding for source in node.sources)), None

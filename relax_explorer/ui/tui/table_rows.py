@@ -20,6 +20,7 @@ from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
+    from relax_explorer.ui.tui.cost_columns import Columns
 
 SEPARATOR = " │  "
 _POINTS = frozenset("●◆○")
@@ -42,13 +43,26 @@ class TableRows(LazyRows[Row]):
         super().__init__()
         self.table, self.diff, self.values, self.layers = table, diff, values, layers
         self.marks = {} if marks is None else marks
+        self.columns: Columns | None = None
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
         self._before: TableRows | None = None  # the rows of the step before
 
     def __len__(self) -> int:
         return len(self.table if self.diff is None else self.diff)
 
+    def with_columns(self, found: Columns | None) -> TableRows:
+        """The same rows with columns of costs at the right."""
+        if found is None:
+            return self
+        rows = TableRows(self.table, self.diff, self.marks, self.values, self.layers)
+        rows.columns = found
+        return rows
+
     def _made(self, number: int) -> Row:
+        row = self._without_columns(number)
+        return row if self.columns is None else replace(row, right=self.columns.beside(row))
+
+    def _without_columns(self, number: int) -> Row:
         if self.diff is not None:
             return self._with_layer(_shown(self.diff[number]))
         kept = self._kept(number)
