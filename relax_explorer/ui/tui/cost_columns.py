@@ -209,7 +209,7 @@ def _measure(app: Controls, function: str) -> None:
         seconds = {id(binding): row.inclusive for binding, row in times.rows.items()}
         known_times = _TIMES.get(id(stage.module), _NO_TIMES)
         _TIMES.add(stage.module, {**known_times, function: {**seconds, 0: times.total}})
-        app.show_with(columns=tuple(app.state.options.columns))
+        app.show_with(timed=app.state.options.timed + 1)
         app.say("medians of warm runs of each binding")
 
     app.jobs.start("heat", f"running {function}", work, done)

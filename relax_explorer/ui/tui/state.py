@@ -56,7 +56,7 @@ class Options:
     the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
     graph, None where it has room; `layers` draws equal layers once or each; `shows_memory` draws allocations; `shows_removed` shows in the
     graph what the stage removed; `heat` colours it by time, by what it costs, or by storages; `lengths` are those of shape variables, for costs;
-    `columns` of costs stand beside bindings;
+    `columns` of costs stand beside bindings, `timed` counts the runs made for them;
     `inside` are
     functions whose calls are opened in the graph; `calls` draws which function calls
     which; `lower` is the table below the program in a narrow debug screen;
@@ -82,6 +82,7 @@ class Options:
     heat: str = ""
     lengths: tuple[tuple[str, int], ...] = ()
     columns: tuple[str, ...] = ()
+    timed: int = 0
     lower: str = "values"
     shows_programs: bool = False
     since: int | None = None
