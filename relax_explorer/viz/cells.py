@@ -136,6 +136,7 @@ _LINES = {
 # Corners from the upper left clockwise, then horizontal, vertical, and the joint below.
 _PLAIN = "╭╮╯╰─│┬"
 _BORDERS = {Mark.CURRENT: "┏┓┛┗━┃┯", Mark.SELECTED: "╔╗╝╚═║╤", Mark.CHANGED: "╭╮╯╰╌┆┬", Mark.ADDED: "╭╮╯╰╌┆┬", Mark.REMOVED: "╭╮╯╰┄┊┬"}  # fmt: skip
+_BORDERS |= dict.fromkeys([Mark.MERGED, Mark.SPLIT, Mark.MOVED], "╭╮╯╰╌┆┬")
 _OUTPUT = "╭╮╛╘─│╤"  # of a dataflow block: the lower border is double
 _ASCII_PLAIN = "++++-|+"
 _ASCII_OUTPUT = "++##-|+"

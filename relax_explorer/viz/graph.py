@@ -50,6 +50,9 @@ class EdgeKind(StrEnum):
 class Mark(StrEnum):
     """A remark on a node, such as changed or selected; each has a glyph, since colour alone is not enough."""
 
+    MOVED = "moved"
+    MERGED = "merged"
+    SPLIT = "split"
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
@@ -64,6 +67,9 @@ class Mark(StrEnum):
 
 
 _GLYPHS = {
+    Mark.MOVED: "»",
+    Mark.MERGED: "⊞",
+    Mark.SPLIT: "⊟",
     Mark.ADDED: "+",
     Mark.REMOVED: "-",
     Mark.CHANGED: "~",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from relax_explorer.core.check.normalize import normalize_with
@@ -29,11 +29,13 @@ from relax_explorer.viz.storage_view import size_text
 from relax_explorer.viz.value_graph import Seen, seen, values
 from relax_explorer.viz.visible import counted
 
+CHANGED = frozenset({Mark.CHANGED})
+
 
 def graph(
     module: IRModule,
     function: str = "",
-    changed: Collection[e.Binding] = (),
+    changed: Collection[e.Binding] | Mapping[e.Binding, frozenset[Mark]] = (),
     current: e.Binding | None = None,
     selected: e.Binding | None = None,
     block: int | None = None,
@@ -64,7 +66,7 @@ def graph(
     count = len(fn.body.blocks)
     if block is not None and not 0 <= block < count:
         raise ValueError(f"{name} has {counted(count, 'block')}, no block {block}")
-    marks = {binding: Mark.CHANGED for binding in changed}
+    marks = dict(changed) if isinstance(changed, Mapping) else dict.fromkeys(changed, CHANGED)
     packed = weight_parameters(fn)
     builder = _Builder(name, fn, marks, current, selected, module, inside, memory=memory, packed=packed)
     drawing = builder.build(block)
@@ -98,7 +100,7 @@ class _Builder:
         self,
         name: str,
         fn: e.Function,
-        marks: dict[e.Binding, Mark],
+        marks: dict[e.Binding, frozenset[Mark]],
         current: e.Binding | None,
         selected: e.Binding | None,
         module: IRModule,
@@ -213,7 +215,7 @@ class _Builder:
         info = var.struct_info if var is not None else None
         sources = self.values.sources(binding)
         detail = f"{name}: {info}" if name else str(info)
-        marks = {self.marks[item] for item in sources if item in self.marks}
+        marks = set[Mark]().union(*[self.marks[item] for item in sources if item in self.marks])
         marks |= {Mark.CURRENT} if self.current in sources else set()
         marks |= {Mark.SELECTED} if self.selected in sources else set()
         self.nodes.append(

@@ -67,6 +67,8 @@ HUE_OF_CHANGE: Mapping[str, str] = {
     "done": "grey",
     "type_changed": "green",
     "moved": "sky",
+    "merged": "purple",
+    "split": "purple",
     "current": "blue",
     "selected": "vermillion",
     "error": "vermillion",
@@ -158,10 +160,10 @@ def _theme(name: str, background: str, text: str, towards: str, tint: float) -> 
         for level in range(HEAT_LEVELS)
     }
     storages = {
-        f"storage-{number}": _paint(OKABE_ITO[hue], background, towards, 2 * tint)
+        f"storage-{number}": _paint(OKABE_ITO[hue], background, towards, 1.6 * tint)
         for number, hue in enumerate(STORAGE_HUES)
     } | {
-        "storage-other": _paint(OKABE_ITO["grey"], background, towards, 2 * tint),
+        "storage-other": _paint(OKABE_ITO["grey"], background, towards, 1.6 * tint),
         "storage-none": _paint(OKABE_ITO["grey"], background, towards, 0.0),
     }
     return Theme(

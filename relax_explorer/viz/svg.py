@@ -38,7 +38,7 @@ _LEAST_ROW = 480.0
 _DETAIL_LIMIT = 2_000
 _NAMED = 8  # neighbours that a description names
 _DASHES = {EdgeKind.SHAPE: "2 3", EdgeKind.ORDER: "7 4", EdgeKind.MORE: "1 4", EdgeKind.REMOVED: "4 4"}
-_MARK_DASHES = {Mark.CHANGED: "7 3", Mark.REMOVED: "2 3"}
+_MARK_DASHES = {Mark.CHANGED: "7 3", Mark.REMOVED: "2 3", Mark.MOVED: "10 3 2 3"}
 FILLED = (Mark.ADDED, Mark.REMOVED)  # marks whose nodes have the colour of the change
 _ARROW, _ARROW_HALF = 8.0, 3.4
 

@@ -116,17 +116,17 @@ async def test_heat_without_a_run_by_key_and_by_line() -> None:
         assert canvas(app).graph.notes[0].startswith("bytes that each binding reads and writes")
         assert "b = 1, s = 8" in canvas(app).graph.notes[1]
         assert "--heat moved --shape b=1 --shape s=8" in command_line(app)
+        await typed(pilot, app, "heat moved b=2 s=8")
+        assert "b = 2, s = 8" in canvas(app).graph.notes[1]
         await press(pilot, app, "C")
         assert canvas(app).graph.notes[0].startswith("bytes that are held")
         await press(pilot, app, "C")
         assert all(node.heat < 0 for node in canvas(app).graph.nodes)
         assert "next in the run" in str(canvas(app).border_subtitle)
-        await typed(pilot, app, "heat time")
-        await idle(pilot, app)
-        assert canvas(app).graph.notes[0].startswith("time of each binding")
-        await typed(pilot, app, "heat bytes")
-        await idle(pilot, app)
-        assert canvas(app).graph.notes[0].startswith("bytes of each value")
+        for measure, start in (("bytes", "bytes of each value"), ("time", "time of each binding")):
+            await typed(pilot, app, f"heat {measure}")
+            await idle(pilot, app)
+            assert canvas(app).graph.notes[0].startswith(start)
 
 
 async def test_storages_are_colours_and_without_a_plan_it_is_told_who_makes_one() -> None:

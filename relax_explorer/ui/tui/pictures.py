@@ -28,7 +28,6 @@ from relax_explorer.core.session.samples import start_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside
-from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.terminal_answers import answer_of, write_all
 from relax_explorer.ui.tui import rows
@@ -154,8 +153,8 @@ def graph_of(state: State, times: BindingTimes | None) -> Drawing:
 
 
 def _marked_graph(state: State) -> Drawing:
-    from relax_explorer.viz.ir_graph import graph
-    from relax_explorer.viz.marked_graph import diff_graph
+    from relax_explorer.viz.ir_graph import CHANGED, graph
+    from relax_explorer.viz.marked_graph import diff_graph, marks_of
 
     session, stage = state.opened
     name, options = graphed_function(state), state.options
@@ -168,14 +167,11 @@ def _marked_graph(state: State) -> Drawing:
         before, memory = session.stages[stage.number - 1], options.shows_memory
         followed = heirs(session, before, stage, name, memory)
         return diff_graph(before.module, stage.module, difference, name, memory=memory, heirs=followed)
-    changed = [
-        unit
+    changed = {
+        unit: marks - {Mark.ADDED} | CHANGED if Mark.ADDED in marks else marks
         for fn in difference.functions
-        for pair in fn.pairs
-        if pair.b is not None
-        and pair.kind in ("added", "changed", "type")
-        and not isinstance(unit := fn.new[pair.b], Line)
-    ]
+        for unit, marks in marks_of(fn).items()
+    }
     return graph(
         stage.module, name, changed, layers=options.layers, inside=options.inside, memory=options.shows_memory
     )

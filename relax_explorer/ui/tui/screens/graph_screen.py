@@ -31,8 +31,8 @@ from relax_explorer.ui.tui.widgets.framed import CursorMoved, FixedText
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView, Panned
 from relax_explorer.viz.cells import Direction, neighbour, paged
 from relax_explorer.viz.folding import frame_of
-from relax_explorer.viz.graph import Mark, Node
-from relax_explorer.viz.marked_graph import COUNTED_WORDS
+from relax_explorer.viz.graph import Graph, Mark, Node
+from relax_explorer.viz.marked_graph import COUNTED_WORDS, RARE
 from relax_explorer.viz.storage_view import NOTHING
 from relax_explorer.viz.value_graph import handles_memory
 from relax_explorer.viz.visible import fit, visible
@@ -124,7 +124,7 @@ class GraphScreen(Frame):
             notes.append(f"{found.picture.untraced} long lines are not drawn")
         text = "  ".join(visible(note) for note in (found.graph.title, *notes))
         self.canvas.border_title = text.replace("[", "\\[")
-        changes = "+ added - removed ~ changed" if state.options.shows_removed else "~ changed here"
+        changes = _legend_of_marks(found.graph, state.options.shows_removed)
         is_coloured = bool(found.graph.legend) and any(
             node.heat >= 0 or node.tint for node in found.graph.nodes
         )
@@ -481,3 +481,11 @@ class GraphScreen(Frame):
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")
+
+
+def _legend_of_marks(graph: Graph, shows_removed: bool) -> str:
+    """The signs of what the stage changed; the rarer ones if a node has them."""
+    signs = [Mark.ADDED, Mark.REMOVED, Mark.CHANGED] if shows_removed else []
+    rare = [mark for mark in RARE if any(mark in node.marks for node in graph.nodes)]
+    shown = [f"{mark.glyph} {mark}" for mark in (*signs, *rare)]
+    return " ".join(shown if shows_removed else [*shown, "~ changed here"])

@@ -26,6 +26,7 @@ from relax_explorer.viz.visible import visible
 _EMPTY = CellPicture((), (), 0)
 _MARK_ROLES = {
     Mark.ADDED: "new", Mark.REMOVED: "removed", Mark.CHANGED: "new", Mark.CURRENT: "now", Mark.SELECTED: "title",
+    Mark.MERGED: "new", Mark.SPLIT: "new", Mark.MOVED: "new",
 }  # fmt: skip
 
 
