@@ -219,7 +219,11 @@ _TOLD = {
     "moved": "bytes that each binding reads and writes",
     "peak": "bytes that are held while each binding runs",
 }
-COUNTED_WORDS = {"flops": "FLOPs", "moved": "bytes read and written", "peak": "bytes held"}
+COUNTED_WORDS: dict[Counted, str] = {
+    "flops": "FLOPs",
+    "moved": "bytes read and written",
+    "peak": "bytes held",
+}
 """The measures without a run, as words."""
 _UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _COUNTS = ((1, "FLOPs"), (10**3, "kFLOPs"), (10**6, "MFLOPs"), (10**9, "GFLOPs"), (10**12, "TFLOPs"))

@@ -446,7 +446,7 @@ class GraphScreen(Frame):
         chosen = order[(order.index(heat) + 1) % len(order) if heat in order else 1]
         self.explorer.show_with(heat=chosen)
         self.explorer.say(
-            f"{COUNTED_WORDS[chosen]}; :heat takes lengths" if chosen else "classes of operations"
+            f"{COUNTED_WORDS[COUNTED[chosen]]}; :heat takes lengths" if chosen else "classes of operations"
         )
 
     def action_storages(self) -> None:
