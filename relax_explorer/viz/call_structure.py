@@ -51,8 +51,11 @@ def call_structure(module: IRModule, marks: Mapping[str, Mark] | None = None) ->
     folds = len(module.functions) - len(calls) > MOST_KERNELS
     kernels = _folded(module, calls, held) if folds else {}
     nodes = (*_nodes(module, calls, groups, held, folds), *kernels.values())
-    kinds = {node.kind for node in nodes}
-    legend = tuple((str(kind), text) for kind, text in _KINDS.items() if kind in kinds)
+    looks = dict.fromkeys(node.look for node in nodes)
+    classes = {
+        look: f"kernel: {item.word}" for item in OpClass if (look := f"is-{item.name.lower()}") in looks
+    }
+    legend = (*((str(kind), text) for kind, text in _KINDS.items() if kind in looks), *classes.items())
     notes = [cluster.title for cluster in clusters]
     if folds:
         notes.append("kernels and builtins of memory stand together by class")

@@ -203,3 +203,14 @@ def test_the_command_line_draws_it(tmp_path: Path) -> None:
     assert (found.exit_code, "leave --func" in found.output) == (2, True)
     found = rxe_cli("graph", str(path), "--calls", "--around", "nobody")
     assert (found.exit_code, "no function 'nobody'" in found.output) == (2, True)
+
+
+def test_the_legend_explains_each_colour_that_is_there() -> None:
+    for stage in ("12_FuseTIRInner", "04_FuseOps", "33_AttachGlobalSymbol", "00_input"):
+        found = call_structure(load(str(DATA / "llama" / f"{stage}.py")))
+        assert {look for look, _ in found.legend} == {node.look for node in found.nodes}
+    last = dict(found.legend) | dict(
+        call_structure(load(str(DATA / "llama" / "33_AttachGlobalSymbol.py"))).legend
+    )
+    assert last["is-matmul"] == "kernel: matmul"
+    assert last["packed"] == "packed function"
