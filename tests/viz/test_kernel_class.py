@@ -50,6 +50,24 @@ def test_a_name_tells_the_class(name: str, expected: OpClass) -> None:
     assert of_name(name, ops.edition()) is expected
 
 
+@pytest.mark.parametrize(
+    ("attr", "expected"),
+    [("Codegen", OpClass.MATMUL), ("Composite", OpClass.MATMUL), ("Mine", OpClass.OTHER)],
+)
+def test_a_group_for_a_library_has_the_class_of_its_operators(attr: str, expected: OpClass) -> None:
+    module = parse(
+        f"""
+@R.function
+def group(x: R.Tensor((2, 2), "float32")) -> R.Tensor((2, 2), "float32"):
+    R.func_attr({{"{attr}": "cublas"}})
+    a = R.exp(x)
+    b = R.matmul(a, x)
+    return b
+"""
+    )
+    assert of_function("group", module) is expected
+
+
 def renamed(module: IRModule, old: str, new: str, **attrs: object) -> IRModule:
     fn = module.functions[old]
     assert isinstance(fn, PrimFunc)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
@@ -20,10 +20,17 @@ from relax_explorer.viz.visible import columns, counted, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.values import Value
-    from relax_explorer.ui.tui.cost_columns import Columns
 
 SEPARATOR = " │  "
 _POINTS = frozenset("●◆○")
+
+
+class Beside(Protocol):
+    """What stands at the right of rows."""
+
+    def beside(self, row: Row) -> str:
+        """The text at the right of a row, with its StructInfo if there is room."""
+        ...
 
 
 class TableRows(LazyRows[Row]):
@@ -43,14 +50,14 @@ class TableRows(LazyRows[Row]):
         super().__init__()
         self.table, self.diff, self.values, self.layers = table, diff, values, layers
         self.marks = {} if marks is None else marks
-        self.columns: Columns | None = None
+        self.columns: Beside | None = None
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
         self._before: TableRows | None = None  # the rows of the step before
 
     def __len__(self) -> int:
         return len(self.table if self.diff is None else self.diff)
 
-    def with_columns(self, found: Columns | None) -> TableRows:
+    def with_columns(self, found: Beside | None) -> TableRows:
         """The same rows with columns of costs at the right."""
         if found is None:
             return self

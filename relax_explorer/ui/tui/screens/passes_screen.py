@@ -282,7 +282,9 @@ class PassesScreen(ProgramFrame):
 
     def _cost_change(self, session: Session, stage: Snapshot, since: int) -> str:
         """How the costs in columns changed: `  moved −31 %`."""
-        found = None if self._made is None else self._made[1].columns
+        found = columns_of(
+            self.explorer, self.explorer.state.options, stage, self._room - AROUND, self.redraw
+        )
         before = None if found is None else known(self.explorer, session.stages[since], self.redraw)
         change = "" if found is None or before is None else found.change(before, stage.entry)
         return f"  {change}" if change else ""
