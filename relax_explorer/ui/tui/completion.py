@@ -182,7 +182,7 @@ def _costs(state: State, last: str) -> Iterable[str]:
 
 
 def _measures(state: State, last: str) -> Iterable[str]:
-    from relax_explorer.ui.tui.pictures import COUNTED, MEASURES, STORAGES
+    from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES
 
     return (*COUNTED, *MEASURES, STORAGES)
 

@@ -18,7 +18,8 @@ from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.cost_rows import lengths_in
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.pictures import COUNTED, MEASURES, STORAGES, measured
+from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES
+from relax_explorer.ui.tui.pictures import measured
 from relax_explorer.viz.cost_text import bytes_text, change_text, number_text
 from relax_explorer.viz.marked_graph import amount_text
 from relax_explorer.viz.tables import Row

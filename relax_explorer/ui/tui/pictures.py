@@ -33,7 +33,7 @@ from relax_explorer.ui.terminal_answers import answer_of, write_all
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.line_words import TO
+from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES, TO
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
@@ -41,7 +41,6 @@ from relax_explorer.ui.tui.table_rows import TableRows, found_in
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
-from relax_explorer.viz.marked_graph import Counted, Measure
 from relax_explorer.viz.node_history import NodeHistory, heirs, node_history
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
@@ -118,13 +117,6 @@ class GraphPicture:
     number: Mapping[int, int]
     shown: tuple[Session, int, str] | None = None
     history: NodeHistory | None = None
-
-
-MEASURES: dict[str, Measure] = {"time": "time", "bytes": "bytes", "machine": "machine"}
-"""What the colours of a graph may show after a run, by the option `heat`."""
-COUNTED: dict[str, Counted] = {"flops": "flops", "moved": "moved", "peak": "peak"}
-"""What they may show without a run."""
-STORAGES = "storages"
 
 
 def graph_of(state: State, times: BindingTimes | None) -> Drawing:

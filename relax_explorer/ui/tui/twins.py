@@ -6,8 +6,7 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.line_words import TESTS, TO, asked, usual_test
-from relax_explorer.ui.tui.pictures import COUNTED, STORAGES
+from relax_explorer.ui.tui.line_words import COUNTED, STORAGES, TESTS, TO, asked, usual_test
 from relax_explorer.ui.tui.state import Options
 
 

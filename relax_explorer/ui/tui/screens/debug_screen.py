@@ -11,7 +11,6 @@ from textual.events import Click
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.cost_columns import columns_of
 from relax_explorer.ui.tui.debug_rows import RunView, call_line, step_at, timeline
 from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.passes_screen import ProgramFrame
@@ -172,7 +171,9 @@ class DebugScreen(ProgramFrame):
         )
         shown = view.lines if self.app.size.width >= ROOMY else view.lines.without_values()
         state = self.explorer.state
-        if state.session is not None:
+        if state.session is not None and state.options.columns:
+            from relax_explorer.ui.tui.cost_columns import columns_of  # costs, only where they are asked for
+
             at = state.session.stages[view.stage]
             width = ir.scrollable_content_region.width or self.app.size.width
             found = columns_of(self.explorer, state.options, at, width, self.redraw)

@@ -15,10 +15,8 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES
 from relax_explorer.ui.tui.pictures import (
-    COUNTED,
-    MEASURES,
-    STORAGES,
     GraphPicture,
     graph_picture,
     graphed_function,

@@ -12,7 +12,6 @@ from textual.containers import Container
 
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
-from relax_explorer.ui.tui.cost_columns import columns_of, known
 from relax_explorer.ui.tui.empty import no_program, no_rows
 from relax_explorer.ui.tui.rows import Folder, OffPass, rail_rows, strip_line
 from relax_explorer.ui.tui.screens.screen_frame import WIDE, Frame
@@ -282,9 +281,15 @@ class PassesScreen(ProgramFrame):
 
     def _cost_change(self, session: Session, stage: Snapshot, since: int) -> str:
         """How the costs in columns changed: `  moved −31 %`."""
-        found = columns_of(
-            self.explorer, self.explorer.state.options, stage, self._room - AROUND, self.redraw
+        options = self.explorer.state.options
+        if not options.columns:
+            return ""
+        from relax_explorer.ui.tui.cost_columns import (  # costs, only where they are asked for
+            columns_of,
+            known,
         )
+
+        found = columns_of(self.explorer, options, stage, self._room - AROUND, self.redraw)
         before = None if found is None else known(self.explorer, session.stages[since], self.redraw)
         change = "" if found is None or before is None else found.change(before, stage.entry)
         return f"  {change}" if change else ""
@@ -301,11 +306,11 @@ class PassesScreen(ProgramFrame):
         since = options.before(stage.number)
         beside = width if mode == "beside" else 0
         layers = (self._room - AROUND) // 2 - 1 if options.shows_layers else 0
-        found = (
-            columns_of(self.explorer, options, stage, self._room - AROUND, self.redraw)
-            if mode != "beside"
-            else None
-        )
+        found = None
+        if options.columns and mode != "beside":
+            from relax_explorer.ui.tui.cost_columns import columns_of  # as above
+
+            found = columns_of(self.explorer, options, stage, self._room - AROUND, self.redraw)
         goal = (session, stage, mode, since, options.opened, beside, self._shift, layers, found)
         if self._made is None or self._made[0] != goal:
             if self._made is None or self._made[0][0] is not session:
