@@ -351,6 +351,10 @@ GRAPH = Command(
         flag("--calls", "draw which function calls which, with recursive groups, instead of a function"),
         flag("--expand", "draw each of several equal layers, not only the first one"),
         flag("--memory", "of a lowered function, draw allocations, ends of lives and the shape heap, too"),
+        flag(
+            "--storages",
+            "of a planned function, colour each value by the storage that holds it, and tell who lives there when",
+        ),
         Argument(
             "--inside",
             "draw what calls of these Relax functions compute, in clusters; all for every function",

@@ -27,10 +27,6 @@ _KINDS = {
 }
 MOST_KERNELS = 12
 """With more PrimFuncs than this, those that a function calls are one node for each class of kernels."""
-_WORDS = {
-    OpClass.MATMUL: "matmul", OpClass.ELEMENTWISE: "element-wise", OpClass.REDUCE: "reduction", OpClass.SHAPE: "layout",
-    OpClass.MEMORY: "memory", OpClass.OTHER: "other",
-}  # fmt: skip
 _OF_A_CALL = frozenset({
     "relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed", "relax.call_pure_packed",
     "relax.call_inplace_packed", "relax.invoke_closure", "relax.invoke_pure_closure", "relax.vm.call_tir_dyn",
@@ -55,8 +51,11 @@ def call_structure(module: IRModule, marks: Mapping[str, Mark] | None = None) ->
     folds = len(module.functions) - len(calls) > MOST_KERNELS
     kernels = _folded(module, calls, held) if folds else {}
     nodes = (*_nodes(module, calls, groups, held, folds), *kernels.values())
-    kinds = {node.kind for node in nodes}
-    legend = tuple((str(kind), text) for kind, text in _KINDS.items() if kind in kinds)
+    looks = dict.fromkeys(node.look for node in nodes)
+    classes = {
+        look: f"kernel: {item.word}" for item in OpClass if (look := f"is-{item.name.lower()}") in looks
+    }
+    legend = (*((str(kind), text) for kind, text in _KINDS.items() if kind in looks), *classes.items())
     notes = [cluster.title for cluster in clusters]
     if folds:
         notes.append("kernels and builtins of memory stand together by class")
@@ -95,7 +94,7 @@ def _class_of(kind: str, name: str, module: IRModule) -> OpClass | None:
 def _group_of_kernels(caller: str, own: OpClass, counts: Counts, marks: Mapping[str, Mark]) -> Node:
     names = [name for _, name in counts]
     noun = "builtin" if own is OpClass.MEMORY else "kernel"
-    title = f"{counted(len(names), noun)}: {_WORDS[own]}"
+    title = f"{counted(len(names), noun)}: {own.word}"
     lines = [name if count < 2 else f"{name} ×{count}" for (_, name), count in counts.items()]
     more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
     calls = sum(counts.values())

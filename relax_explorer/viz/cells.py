@@ -125,13 +125,6 @@ HEIGHT = 3  # rows of a box
 _CUT = 36  # cells of a text in a box
 _SPACING = Spacing(node=3, dummy=2, rank=1, group=2, label_rank=1)
 _UNNAMED = (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT, Kind.MORE, *FUNCTIONS)
-
-_LETTERS = {
-    "matmul": "M",
-    "elementwise": "E",
-    "reduce": "R",
-    "shape": "S",
-}  # classes of kernels, which keep them without colours
 Texts = tuple[str, str, str, str]
 NORTH, SOUTH, EAST, WEST = 1, 2, 4, 8
 _LINES = {
@@ -143,6 +136,7 @@ _LINES = {
 # Corners from the upper left clockwise, then horizontal, vertical, and the joint below.
 _PLAIN = "╭╮╯╰─│┬"
 _BORDERS = {Mark.CURRENT: "┏┓┛┗━┃┯", Mark.SELECTED: "╔╗╝╚═║╤", Mark.CHANGED: "╭╮╯╰╌┆┬", Mark.ADDED: "╭╮╯╰╌┆┬", Mark.REMOVED: "╭╮╯╰┄┊┬"}  # fmt: skip
+_BORDERS |= dict.fromkeys([Mark.MERGED, Mark.SPLIT, Mark.MOVED], "╭╮╯╰╌┆┬")
 _OUTPUT = "╭╮╛╘─│╤"  # of a dataflow block: the lower border is double
 _ASCII_PLAIN = "++++-|+"
 _ASCII_OUTPUT = "++##-|+"
@@ -247,8 +241,9 @@ def cell_picture(graph: Graph, ascii: bool = False) -> CellPicture:
 def _texts(node: Node, ascii: bool) -> Texts:
     """What the upper border, the middle, the lower border and the upper right corner say."""
     name = "" if node.kind in _UNNAMED or node.id == node.title else node.id
-    letter = _LETTERS.get(node.family, "") if node.kind is Kind.CALL else ""
-    title = " ".join(filter(None, [letter, node.title])) + (f"  {node.badge}" if node.badge else "")
+    badge = f"  {plain(node.badge, ascii)}" if node.badge else ""
+    room = max(_CUT - columns(badge), _CUT // 3)  # a long name leaves room for what the box has to tell
+    title = fit(" ".join(filter(None, [node.letter, node.title])), room, "...") + badge
     found = [fit(plain(text, ascii), _CUT, "...") for text in (name, title, node.shape_text, node.place)]
     return found[0], found[1], found[2], found[3]
 

@@ -19,6 +19,7 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
+from relax_explorer.core.tir.computation import Computation
 from relax_explorer.viz.lexer import Piece
 from relax_explorer.viz.short import short_info
 
@@ -40,6 +41,16 @@ class OpClass(StrEnum):
     OTHER = ""
 
     @property
+    def letter(self) -> str:
+        """Its letter before the name of a kernel in a graph; empty for classes that kernels do not have."""
+        return _LETTERS.get(self, "")
+
+    @property
+    def word(self) -> str:
+        """The class in a word, for legends."""
+        return _WORDS[self]
+
+    @property
     def doc(self) -> str:
         """What the class holds, in a few words."""
         return _DOCS[self]
@@ -55,6 +66,11 @@ _DOCS = {
     OpClass.EFFECT: "effect, packed function, assertion",
     OpClass.OTHER: "other operators",
 }
+_WORDS = {
+    OpClass.MATMUL: "matmul", OpClass.ELEMENTWISE: "element-wise", OpClass.REDUCE: "reduction", OpClass.SHAPE: "layout",
+    OpClass.CALL: "call", OpClass.MEMORY: "memory", OpClass.EFFECT: "effect", OpClass.OTHER: "other",
+}  # fmt: skip
+_LETTERS = {OpClass.MATMUL: "M", OpClass.ELEMENTWISE: "E", OpClass.REDUCE: "R", OpClass.SHAPE: "S"}
 _BY_FUSION = {
     Fusion.ELEMENTWISE: OpClass.ELEMENTWISE,
     Fusion.BROADCAST: OpClass.ELEMENTWISE,
@@ -63,10 +79,22 @@ _BY_FUSION = {
     Fusion.REDUCE: OpClass.REDUCE,
     Fusion.OUT_ELEMENTWISE: OpClass.REDUCE,
 }
+_BY_COMPUTATION = {
+    Computation.FILL: OpClass.ELEMENTWISE,
+    Computation.MOVE: OpClass.SHAPE,
+    Computation.ARITHMETIC: OpClass.ELEMENTWISE,
+    Computation.REDUCTION: OpClass.REDUCE,
+    Computation.CONTRACTION: OpClass.MATMUL,
+}
 _MATMULS = ("matmul", "einsum", "conv", "attention")
 _CALLS = ("call_tir", "call_dps", "invoke_", "make_closure")
 _EFFECTS = ("call_packed", "call_pure_packed", "call_inplace_packed", "call_py_func", "call_builtin_with_ctx")
 _MEMORY = ("memory.", "vm.alloc", "vm.kill", "builtin.alloc")
+
+
+def by_family(family: str) -> OpClass:
+    """The class of a node, by the name that it has in graphs."""
+    return OpClass[family.upper()] if family else OpClass.OTHER
 
 
 def op_class(expr: e.Expr) -> OpClass:
@@ -109,6 +137,11 @@ def of_operator(name: str) -> OpClass:
 def of_fusion(pattern: Fusion) -> OpClass:
     """The class of a kernel with this pattern."""
     return _BY_FUSION.get(pattern, OpClass.OTHER)
+
+
+def of_computation(found: Computation) -> OpClass:
+    """The class of a kernel whose loops do this."""
+    return _BY_COMPUTATION.get(found, OpClass.OTHER)
 
 
 def _declared(short: str, op: type[Op]) -> OpClass:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.session.session import Session
@@ -24,8 +24,11 @@ CHART_WIDTH = 100
 MOST_PARTS = 3_000  # bindings
 
 
-def cost_data(session: Session) -> dict[str, object] | None:
-    """A table for the usual lengths, who has most of it, the memory over the bindings, and each binding. None without a Relax function."""
+def cost_data(session: Session, told: Sequence[Snapshot] = ()) -> dict[str, object] | None:
+    """A table for the usual lengths, who has most of it, the memory over the bindings, and each binding of the stages that are `told`.
+
+    None without a Relax function.
+    """
     stages = _stages(session)
     if not stages:
         return None
@@ -43,7 +46,9 @@ def cost_data(session: Session) -> dict[str, object] | None:
         "lines": [visible(line, 1_000) for line in (*where_lines(last, shown), *doubt_lines(last.cost))],
         "chart": list(chart_lines(last, shown, CHART_WIDTH)),
         "lengths": ", ".join(f"{name} = {length:,}" for name, length in shown.items()),
-        "parts": [{"stage": at.number, "rows": _parts(stage, shown)} for at, stage in stages],
+        "parts": [
+            {"stage": at.number, "rows": _parts(stage, shown)} for at, stage in _each(session, told, stages)
+        ],
     }
 
 
@@ -57,6 +62,19 @@ def _stages(session: Session) -> list[tuple[Snapshot, StageCost]]:
         for stage in shown
         if first.entry in stage.module.relax_functions
     ]
+
+
+def _each(
+    session: Session, told: Sequence[Snapshot], known: Sequence[tuple[Snapshot, StageCost]]
+) -> Iterator[tuple[Snapshot, StageCost]]:
+    """The stages that are told, or those that are known already."""
+    found = dict(known)
+    entry = session.stages[0].entry
+    for stage in told or found:
+        if stage in found:
+            yield stage, found[stage]
+        elif entry in stage.module.relax_functions:
+            yield stage, StageCost(stage.label, stage.made_by, ModuleCosts(stage.module).of(entry))
 
 
 def _parts(stage: StageCost, lengths: Mapping[str, int]) -> list[list[str]]:

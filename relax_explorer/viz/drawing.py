@@ -184,6 +184,7 @@ class Drawing(Graph, Shown):
                 "id": n.id,
                 "title": n.title,
                 "kind": str(n.kind),
+                "class": n.family,
                 "lines": n.lines,
                 "shape": n.shape_text,
                 "cluster": n.cluster,
@@ -198,7 +199,14 @@ class Drawing(Graph, Shown):
             {"source": x.source, "target": x.target, "label": x.label, "kind": str(x.kind)}
             for x in self.edges
         ]
-        return {"title": self.title, "nodes": nodes, "edges": edges, "notes": self.notes}
+        storages = [{"name": name, "bytes": size} for name, size in self.storages]
+        return {
+            "title": self.title,
+            "nodes": nodes,
+            "edges": edges,
+            "notes": self.notes,
+            "storages": storages,
+        }
 
     def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
         """A picture with notes on its layout; `format` is `svg` or `png`, `timeout` is in seconds per engine."""

@@ -9,6 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self, TypeVar
 
+from relax_explorer.viz.compact import by_family
+
 DEFAULT_MAX_NODES = 200
 DEFAULT_RADIUS = 2
 
@@ -48,6 +50,9 @@ class EdgeKind(StrEnum):
 class Mark(StrEnum):
     """A remark on a node, such as changed or selected; each has a glyph, since colour alone is not enough."""
 
+    MOVED = "moved"
+    MERGED = "merged"
+    SPLIT = "split"
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
@@ -62,6 +67,9 @@ class Mark(StrEnum):
 
 
 _GLYPHS = {
+    Mark.MOVED: "»",
+    Mark.MERGED: "⊞",
+    Mark.SPLIT: "⊟",
     Mark.ADDED: "+",
     Mark.REMOVED: "-",
     Mark.CHANGED: "~",
@@ -92,6 +100,7 @@ class Node:
     family: str = ""  # the class of the operation, such as matmul; it colours operators
     badge: str = ""
     heat: int = -1  # the level of a heat map, 0 the lowest; -1 if it has none
+    tint: str = ""  # a look that replaces its own, such as that of a storage
     is_output: bool = False
     place: str = ""
     sources: tuple[object, ...] = field(default=(), compare=False, repr=False)
@@ -101,6 +110,8 @@ class Node:
         """The role of its colours: its heat, the class of the operation for operators, calls, fields and kernels, or its kind."""
         if self.heat >= 0:
             return f"heat-{self.heat}"
+        if self.tint:
+            return self.tint
         has_family = self.family not in ("", "other") and self.kind in (
             Kind.OPERATOR,
             Kind.CALL,
@@ -120,20 +131,29 @@ class Node:
         return self.marks_in_order[-1] if self.marks else None
 
     @property
+    def letter(self) -> str:
+        """The letter of the class of a kernel, which it keeps without colours; empty for operators, whose names tell it."""
+        return by_family(self.family).letter if self.kind is Kind.CALL else ""
+
+    @property
     def marked_title(self) -> str:
-        """The title after the glyphs of the marks."""
+        """The title after the glyphs of the marks and the letter of a kernel."""
         glyphs = "".join(mark.glyph for mark in self.marks_in_order)
-        return f"{glyphs} {self.title}" if glyphs else self.title
+        return " ".join(filter(None, [glyphs, self.letter, self.title]))
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arrow from the producer of a value to its user; the label is usually the shape of the value."""
+    """An arrow from the producer of a value to its user; the label is usually the shape of the value.
+
+    `parts` are the fields that are read, of a producer of several values; empty for all.
+    """
 
     source: str
     target: str
     label: str = ""
     kind: EdgeKind = EdgeKind.DATA
+    parts: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +170,7 @@ class Graph:
     """Nodes in program order, the edges between them, and notes on hidden parts.
 
     `legend` explains colours: pairs of a look (`Node.look` or a mark) and a text. Without one, classes of operations are explained.
+    `storages` are those of a planned function, each with its bytes as text.
     Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that does not exist.
     """
 
@@ -159,6 +180,7 @@ class Graph:
     clusters: tuple[Cluster, ...] = ()
     notes: tuple[str, ...] = field(default=())
     legend: tuple[tuple[str, str], ...] = field(default=())
+    storages: tuple[tuple[str, str], ...] = field(default=())
 
     def __post_init__(self) -> None:  # the docstring of the class describes the checks
         _require_unique("node", [node.id for node in self.nodes])

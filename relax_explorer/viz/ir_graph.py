@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from relax_explorer.core.check.normalize import normalize_with
@@ -17,21 +17,25 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz import folding
 from relax_explorer.viz.compact import OpClass, scalar
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.folding import Repeat, frame_of, layers_once, placed_inside, repeats
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
-from relax_explorer.viz.kernel_class import class_of
+from relax_explorer.viz.kernel_class import called_function, class_of, kernel_text
 from relax_explorer.viz.short import short_info
-from relax_explorer.viz.value_graph import seen, values
+from relax_explorer.viz.storage_view import size_text
+from relax_explorer.viz.value_graph import Seen, seen, values
 from relax_explorer.viz.visible import counted
+
+CHANGED = frozenset({Mark.CHANGED})
 
 
 def graph(
     module: IRModule,
     function: str = "",
-    changed: Collection[e.Binding] = (),
+    changed: Collection[e.Binding] | Mapping[e.Binding, frozenset[Mark]] = (),
     current: e.Binding | None = None,
     selected: e.Binding | None = None,
     block: int | None = None,
@@ -62,7 +66,7 @@ def graph(
     count = len(fn.body.blocks)
     if block is not None and not 0 <= block < count:
         raise ValueError(f"{name} has {counted(count, 'block')}, no block {block}")
-    marks = {binding: Mark.CHANGED for binding in changed}
+    marks = dict(changed) if isinstance(changed, Mapping) else dict.fromkeys(changed, CHANGED)
     packed = weight_parameters(fn)
     builder = _Builder(name, fn, marks, current, selected, module, inside, memory=memory, packed=packed)
     drawing = builder.build(block)
@@ -96,7 +100,7 @@ class _Builder:
         self,
         name: str,
         fn: e.Function,
-        marks: dict[e.Binding, Mark],
+        marks: dict[e.Binding, frozenset[Mark]],
         current: e.Binding | None,
         selected: e.Binding | None,
         module: IRModule,
@@ -156,7 +160,9 @@ class _Builder:
             if hidden
             else ()
         )
-        return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters), notes)
+        storages = tuple([(name, size_text(size)) for name, size in self.values.storages.items()])
+        clusters = tuple(self.clusters)
+        return Drawing(self.name, tuple(nodes), tuple(edges), clusters, notes, storages=storages)
 
     def eased(self, drawing: Drawing, weights: str) -> Drawing:
         """A graph with its weights folded into their readers, or not."""
@@ -209,9 +215,7 @@ class _Builder:
         info = var.struct_info if var is not None else None
         sources = self.values.sources(binding)
         detail = f"{name}: {info}" if name else str(info)
-        others = [item.var.name for item in sources[1:] if item.var is not None]
-        detail += f"\nstands for {', '.join(others)} too" if others else ""
-        marks = {self.marks[item] for item in sources if item in self.marks}
+        marks = set[Mark]().union(*[self.marks[item] for item in sources if item in self.marks])
         marks |= {Mark.CURRENT} if self.current in sources else set()
         marks |= {Mark.SELECTED} if self.selected in sources else set()
         self.nodes.append(
@@ -221,7 +225,7 @@ class _Builder:
                 lines,
                 kind,
                 short_info(info),
-                detail,
+                "\n".join([detail, *self._details(binding, family)]),
                 cluster,
                 frozenset(marks),
                 family.name.lower(),
@@ -239,6 +243,15 @@ class _Builder:
             self._call_inside(value, node_id, callee, cluster)
         else:
             self._read(value, node_id, cluster)
+
+    def _details(self, binding: e.Binding, family: OpClass) -> Iterator[str]:
+        """What else a node stands for, and what its kernel is."""
+        others = [item.var.name for item in self.values.sources(binding)[1:] if item.var is not None]
+        if others:
+            yield f"stands for {', '.join(others)} too"
+        kernel = self.module.functions.get(called_function(binding.value))
+        if isinstance(kernel, PrimFunc):
+            yield kernel_text(kernel, family)
 
     def _branches(self, value: e.If, node_id: str, name: str, cluster: str | None, shape: str) -> None:
         """Draw the branches of an `if` as clusters; their results lead to its node."""
@@ -299,12 +312,14 @@ class _Builder:
 
     def _read(self, expr: e.Expr, target: str, cluster: str | None, is_operand: bool = False) -> None:
         """Add edges from the operands of `expr`, or from itself, to `target`; each constant that is no scalar gets a node."""
-        read = [(var, var.struct_info) for var in variables(expr)]
+        read: dict[Seen, tuple[int, ...]] = {(var, var.struct_info): () for var in variables(expr)}
         if (
             self.values.origins and type(expr) is not e.Function
         ):  # where operands are parts and forms of values
             read = seen((expr,) if is_operand else operands(expr))
-        self.edges += [Edge(self._id(var), target, short_info(info)) for var, info in read]
+        self.edges += [
+            Edge(self._id(var), target, short_info(info), parts=parts) for (var, info), parts in read.items()
+        ]
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue

@@ -18,7 +18,7 @@ from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 from relax_explorer.viz.compact import Compact, OpClass, parameters, role, signature
-from relax_explorer.viz.kernel_class import of_function
+from relax_explorer.viz.kernel_class import kernel_text, of_function
 from relax_explorer.viz.lexer import Piece, highlight
 from relax_explorer.viz.short import short_dtype, short_info
 from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, layer_folds, outline
@@ -192,9 +192,8 @@ def _kernel_row(place: Place, kind: OpClass) -> Row:
     fn, names = place.node, Names()
     assert isinstance(fn, PrimFunc)  # the table says so
     shown = parameters((names[param], _buffer_info(param)) for param in fn.params)
-    return _row(
-        place, [(role(kind or OpClass.CALL), f"@{place.function}"), *shown], f"kernel, {place.number} lines"
-    )
+    pieces = [(role(kind or OpClass.CALL), f"@{place.function}"), *shown]
+    return _row(place, pieces, f"{kernel_text(fn, kind)}, {place.number} lines")
 
 
 def _buffer_info(param: object) -> str:

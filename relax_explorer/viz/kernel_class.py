@@ -1,4 +1,4 @@
-"""The class of a kernel: that of the operators that it came from, which its name tells, else what its loops do."""
+"""The class of a kernel: that of the operators that it came from, which its name tells, else what its loops do, else the pattern that it states."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from functools import lru_cache
 
 from relax_explorer.core import ops
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.decl import Fusion
-from relax_explorer.core.passes.fuse_ops import op_pattern
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.computation import computation
 from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.viz.compact import OpClass, of_fusion, of_operator, op_class
+from relax_explorer.viz.compact import OpClass, of_computation, of_fusion, of_operator, op_class
 
 _STRENGTH = (OpClass.MATMUL, OpClass.REDUCE, OpClass.ELEMENTWISE, OpClass.SHAPE)
 """What a kernel of several operators is: the first of these classes that one of them has."""
 _TOPI = {"transpose": "permute_dims", "concatenate": "concat", "cast": "astype", "conv2d": "nn.conv2d"}
 """Operators whose kernels have the name of a function of TVM's library."""
+_GROUPS = frozenset({"Primitive", "Composite", "Codegen"})
+"""The attributes of functions whose operators are one kernel later, here or in a library."""
 _NUMBER = re.compile(r"\d*(_\d+)?$")
 _MOST_WORDS = 24  # of a name
-_CLASSES: PerNode[OpClass] = PerNode()
 
 
 def class_of(value: e.Expr, module: IRModule) -> OpClass:
@@ -42,8 +42,8 @@ def of_function(name: str, module: IRModule) -> OpClass:
     """The class of a kernel or a group; `OTHER`, which is false, for other functions."""
     fn = module.functions.get(name)
     if isinstance(fn, PrimFunc):
-        return of_name(name, ops.edition()) or _CLASSES.of(fn, _by_loops)
-    if isinstance(fn, e.Function) and "Primitive" in fn.attrs:
+        return of_name(name, ops.edition()) or of_computation(computation(fn)) or _stated(fn)
+    if isinstance(fn, e.Function) and not _GROUPS.isdisjoint(fn.attrs):
         return strongest([class_of(binding.value, module) for binding in bindings(fn)])
     return OpClass.OTHER
 
@@ -77,7 +77,19 @@ def _by_last_word(edition: int) -> dict[str, str]:
     return short | {topi: f"relax.{name}" for topi, name in _TOPI.items()}
 
 
-def _by_loops(fn: PrimFunc) -> OpClass:
+def stated_pattern(fn: PrimFunc) -> Fusion | None:
+    """The pattern that a kernel states, for fusion."""
     stated = fn.attrs.get("op_pattern")
-    known = {int(pattern): pattern for pattern in Fusion}
-    return of_fusion(known[stated] if stated in known else op_pattern(fn))
+    return next((pattern for pattern in Fusion if pattern == stated), None)
+
+
+def kernel_text(fn: PrimFunc, kind: OpClass) -> str:
+    """`matmul kernel, op_pattern 4`: its class, and the pattern if it states one."""
+    pattern = stated_pattern(fn)
+    word = f"{kind.word} kernel" if kind else "kernel"
+    return word if pattern is None else f"{word}, op_pattern {pattern.value}"
+
+
+def _stated(fn: PrimFunc) -> OpClass:
+    pattern = stated_pattern(fn)
+    return OpClass.OTHER if pattern is None else of_fusion(pattern)

@@ -25,7 +25,9 @@ from relax_explorer.viz.palette import HEAT_LEVELS
 from relax_explorer.viz.value_graph import is_copy
 from relax_explorer.viz.visible import counted
 
-_MARKS = {"added": Mark.ADDED, "changed": Mark.CHANGED, "type": Mark.CHANGED}
+RARE = (Mark.MERGED, Mark.SPLIT, Mark.MOVED)
+"""What may be told of a node beside that it was added, removed or changed."""
+_MARKS = {"added": Mark.ADDED, "changed": Mark.CHANGED, "type": Mark.CHANGED, "moved": Mark.MOVED}
 
 
 def diff_graph(
@@ -56,20 +58,30 @@ def diff_graph(
     partners.update(
         {one: other for one, other in (heirs or {}).items() if one not in partners and other in ids - taken}
     )
-    united = _united(before, after, partners, _marks(found))
+    united = _united(before, after, partners, {id(unit): marks for unit, marks in marks_of(found).items()})
+    united = _with_merges(united, found)
     held = frozenset[str]().union(
         *(weights_of(module.relax_functions[name]) for module in (old, new) if name in module.relax_functions)
     )
     return folding.eased(_counted(united), held, weights)
 
 
-def _marks(diff: FunctionDiff) -> dict[int, Mark]:
-    """The marks of new bindings, by identity."""
-    return {
-        id(unit): _MARKS[pair.kind]
-        for pair in diff.pairs
-        if pair.b is not None and pair.kind in _MARKS and not isinstance(unit := diff.new[pair.b], Line)
-    }
+def marks_of(diff: FunctionDiff) -> dict[e.Binding, frozenset[Mark]]:
+    """The marks of new bindings: what was added, changed or moved, and what one makes of several, or several of one."""
+    found: dict[e.Binding, frozenset[Mark]] = {}
+
+    def mark(number: int, mark: Mark) -> None:
+        unit = diff.new[number]
+        if not isinstance(unit, Line):
+            found[unit] = found.get(unit, frozenset()) | {mark}
+
+    for pair in diff.pairs:
+        if pair.b is not None and pair.kind in _MARKS:
+            mark(pair.b, _MARKS[pair.kind])
+    for group in diff.groups.values():
+        for number in group.new if group.kind == "split" else group.new[-1:]:
+            mark(number, Mark.SPLIT if group.kind == "split" else Mark.MERGED)
+    return found
 
 
 def _partners(before: Drawing, after: Drawing, diff: FunctionDiff) -> dict[str, str]:
@@ -118,7 +130,9 @@ def _constants(drawing: Drawing) -> dict[str, list[str]]:
     return kept
 
 
-def _united(before: Drawing, after: Drawing, partner: dict[str, str], marks: dict[int, Mark]) -> Drawing:
+def _united(
+    before: Drawing, after: Drawing, partner: dict[str, str], marks: dict[int, frozenset[Mark]]
+) -> Drawing:
     """All nodes of `after`, and those of `before` without a partner, each behind its neighbour."""
     stayed = set(partner.values())
     nodes = [_marked(node, marks, stayed) for node in after.nodes]
@@ -147,13 +161,27 @@ def _united(before: Drawing, after: Drawing, partner: dict[str, str], marks: dic
     return Drawing(after.title, tuple(ordered), (*after.edges, *edges), tuple[Cluster, ...](after.clusters))
 
 
-def _marked(node: Node, marks: dict[int, Mark], stayed: set[str]) -> Node:
-    found = {marks[id(source)] for source in node.sources if id(source) in marks}
+def _marked(node: Node, marks: dict[int, frozenset[Mark]], stayed: set[str]) -> Node:
+    found = frozenset[Mark]().union(*[marks.get(id(source), frozenset()) for source in node.sources])
     if node.id not in stayed:
-        found = found or {Mark.ADDED}
+        found = found if Mark.CHANGED in found else found | {Mark.ADDED}
     elif Mark.ADDED in found:  # its memory, for example: the value was there before
-        found = {Mark.CHANGED}
-    return replace(node, marks=frozenset(found))
+        found = found - {Mark.ADDED} | {Mark.CHANGED}
+    return replace(node, marks=found)
+
+
+def _with_merges(drawing: Drawing, diff: FunctionDiff) -> Drawing:
+    """The graph in which a node that went into another one says so."""
+    nodes = {id(source): node for node in drawing.nodes for source in node.sources}
+    badges: dict[str, str] = {}
+    for group in diff.groups.values():
+        new = nodes.get(id(diff.new[group.new[-1]]))
+        for number in group.old if new is not None and group.kind == "merged" else ():
+            old = nodes.get(id(diff.old[number]))
+            if new is not None and old is not None and Mark.REMOVED in old.marks:
+                badges[old.id] = f"into {new.id}"
+    changed = [replace(node, badge=badges[node.id]) if node.id in badges else node for node in drawing.nodes]
+    return replace(drawing, nodes=tuple(changed)) if badges else drawing
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -169,7 +197,7 @@ def _counted(drawing: Drawing) -> Drawing:
     """The graph with a note on what differs: it explains the signs too."""
     counts = [
         (mark, sum(mark in node.marks for node in drawing.nodes))
-        for mark in (Mark.ADDED, Mark.REMOVED, Mark.CHANGED)
+        for mark in (Mark.ADDED, Mark.REMOVED, Mark.CHANGED, *RARE)
     ]
     note = ", ".join(f"{mark.glyph} {count} {mark}" for mark, count in counts if count) or "nothing differs"
     legend = tuple((str(mark), f"{mark.glyph} {mark}") for mark, count in counts if count)
@@ -191,6 +219,12 @@ _TOLD = {
     "moved": "bytes that each binding reads and writes",
     "peak": "bytes that are held while each binding runs",
 }
+COUNTED_WORDS: dict[Counted, str] = {
+    "flops": "FLOPs",
+    "moved": "bytes read and written",
+    "peak": "bytes held",
+}
+"""The measures without a run, as words."""
 _UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _COUNTS = ((1, "FLOPs"), (10**3, "kFLOPs"), (10**6, "MFLOPs"), (10**9, "GFLOPs"), (10**12, "TFLOPs"))
 _SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"))
@@ -281,6 +315,8 @@ def _amount(node: Node, times: BindingTimes, measure: Measure) -> float | None:
 
 def _heated(node: Node, amount: float, most: float, whole: float, measure: Measure) -> Node:
     level = min(HEAT_LEVELS - 1, int(HEAT_LEVELS * amount / most)) if most else 0
+    if not amount and measure in COUNTED_WORDS:  # as most of its neighbours
+        return replace(node, heat=level)
     share = f" {100 * amount / whole:.0f}%" if whole else ""
     text = f"{amount_text(amount, measure)}{share}"
     return replace(node, heat=level, badge=f"{node.badge}  {text}" if node.badge else text)

@@ -39,7 +39,12 @@ def _node(graph: Graph, number: int, space: str) -> dict[str, Any]:
         ("text", "\n".join(node.lines)),
         ("detail", node.detail),
     ]
-    lines += [("marks", ", ".join(map(str, node.marks_in_order))), ("cost", node.badge)]
+    lines += [
+        ("class", node.family),
+        ("storage", node.place),
+        ("marks", ", ".join(map(str, node.marks_in_order))),
+        ("cost" if node.heat >= 0 else "remark", node.badge),
+    ]
     return {
         "id": node.id,
         "label": _text(node.title),

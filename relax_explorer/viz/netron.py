@@ -34,7 +34,12 @@ def _lines(graph: Graph) -> Iterator[str]:
 def _fields(node: Node) -> str:
     """The operation of a node and its attributes, each on a line."""
     marks = ", ".join(map(str, node.marks_in_order))
-    told = {"shape": node.shape_text, "cost": node.badge, "marks": marks, "text": ", ".join(node.lines)}
+    told = {
+        "shape": node.shape_text,
+        "cost" if node.heat >= 0 else "remark": node.badge,
+        "marks": marks,
+        "text": ", ".join(node.lines),
+    }
     lines = [f"{key}: {_value(text)}" for key, text in told.items() if text]
     if node.kind in (Kind.PARAMETER, Kind.CONSTANT):
         return "".join([f"op_code={node.kind}|", *[f"{line}\\l" for line in lines]])

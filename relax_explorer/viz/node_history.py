@@ -44,7 +44,16 @@ def node_history(before: Graph, after: Graph, diff: FunctionDiff, is_backwards: 
         for name in names:
             found.setdefault(name, {})[node.id] = None
     origins = {name: tuple(ids) for name, ids in found.items()}
-    return NodeHistory(origins, _story(before, after, origins, heirs))
+    return NodeHistory(origins, _story(before, after, origins, heirs, _moved(diff, is_backwards, new)))
+
+
+def _moved(diff: FunctionDiff, is_backwards: bool, new: Mapping[int, str]) -> int:
+    """How many nodes stand for a binding that is the same at another place of the program."""
+    moved = [
+        pair for pair in diff.pairs if pair.kind == "moved" and pair.a is not None and pair.b is not None
+    ]
+    units = [diff.old[pair.a or 0] if is_backwards else diff.new[pair.b or 0] for pair in moved]
+    return len({new[id(unit)] for unit in units if id(unit) in new})
 
 
 def heirs(
@@ -115,9 +124,13 @@ def _links(diff: FunctionDiff, is_backwards: bool) -> dict[object, Sequence[obje
 
 
 def _story(
-    before: Graph, after: Graph, origins: Mapping[str, Sequence[str]], heirs: Mapping[str, Mapping[str, None]]
+    before: Graph,
+    after: Graph,
+    origins: Mapping[str, Sequence[str]],
+    heirs: Mapping[str, Mapping[str, None]],
+    moved: int,
 ) -> str:
-    """`5 nodes merged into 2, 1 gone, 3 new`; empty if each node goes on as one."""
+    """`5 nodes merged into 2, 1 moved, 1 gone, 3 new`; empty if each node goes on as one, where it was."""
     computed = [node.id for node in before.nodes if node.kind in _COMPUTING]
     merged = {name: [item for item in ids if item in computed] for name, ids in origins.items()}
     merges = {name: ids for name, ids in merged.items() if len(ids) > 1}
@@ -131,5 +144,6 @@ def _story(
         )
     if splits:
         parts.append(f"{len(splits)} split into {len({name for item in splits for name in heirs[item]})}")
+    parts += [f"{moved} moved"] * bool(moved)
     parts += [f"{gone} gone"] * bool(gone) + [f"{made} new"] * bool(made)
     return ", ".join(parts)

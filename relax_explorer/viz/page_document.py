@@ -23,6 +23,7 @@ from relax_explorer.viz.tokens import MARKS
 from relax_explorer.viz.visible import visible
 
 VERSION = 1  # of the form of the document
+MOST_TOLD = 6_000  # bindings of all stages whose checks and costs are on the page; with more, those of the first and the last one are
 
 
 def document(
@@ -31,8 +32,9 @@ def document(
     """The document of a session whose passes have run. `log` is a run of its first stage, `compiled` one of the compiled program."""
     programs = _Programs(session)
     changed = sum(stage.changed for stage in session.stages[1:])
-    costs = cost_data(session)
     ends = list(dict.fromkeys([session.stages[0], programs.last]))
+    told = [stage for stage in session.stages if stage.changed or not stage.number]
+    told = told if sum(map(_size, told)) <= MOST_TOLD else ends
     return {
         "version": VERSION,
         "program": visible(title or session.filename or "program", 200),
@@ -51,11 +53,17 @@ def document(
         "left_out": programs.graphs.left_out,
         "problems": problems_data(session, programs.by_stage),
         "shapes": [{"stage": stage.number, "functions": shapes_data(stage, log)} for stage in ends],
-        "checks": [checks_data(stage, programs.by_stage[stage.number]) for stage in ends],
-        "cost": costs,
+        "checks": [checks_data(stage, programs.by_stage[stage.number]) for stage in told],
+        "cost": cost_data(session, told),
         "run": run_data(log, programs.by_stage[0]),
         "compiled": compiled_data(compiled),
     }
+
+
+def _size(stage: Snapshot) -> int:
+    """The bindings of a stage."""
+    functions = stage.module.relax_functions.values()
+    return sum(len(block.bindings) for fn in functions for block in fn.body.blocks)
 
 
 class _Programs:

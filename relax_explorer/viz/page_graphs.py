@@ -9,6 +9,7 @@ import json
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
@@ -27,6 +28,7 @@ from relax_explorer.viz.layout import (
     node_size,
     title_text,
 )
+from relax_explorer.viz.page_paints import paints
 from relax_explorer.viz.page_rows import callee_in
 from relax_explorer.viz.svg import legend_of, tooltip
 from relax_explorer.viz.visible import visible
@@ -75,6 +77,7 @@ class Graphs:
         self._numbers: dict[str, int] = {}
         self._drawn: dict[tuple[int, ...], dict[str, int]] = {}  # by a function and what it calls
         self._placed = 0
+        self._costs: ModuleCosts | None = None
 
     def of(self, module: IRModule, is_end: bool) -> dict[str, dict[str, int]]:
         """The numbers of the graphs of each Relax function: with equal layers once, and each if that differs.
@@ -99,19 +102,29 @@ class Graphs:
         found: dict[str, int] = {}
         try:
             drawings = layer_graphs(module, name)
+            cost = self._costs_of(module).of(name)
         except Failure:  # a problem of the program, which has its own place on the page
             return found
+        fn = module.relax_functions[name]
         for layers, drawing in zip(LAYERS, drawings, strict=True):
             if drawing is None or (layers == "each" and len(drawing.nodes) > MOST_NODES):
                 continue
-            number = self._add(without_repeated_counts(shapes_in_boxes(drawing.scoped(MOST_NODES))))
+            shown = drawing.scoped(MOST_NODES)
+            plain = without_repeated_counts(shapes_in_boxes(shown))
+            number = self._add(plain, paints(shown, fn, cost))
             if number is not None:
                 found[layers] = number
         return found
 
-    def _add(self, drawing: Drawing) -> int | None:
+    def _costs_of(self, module: IRModule) -> ModuleCosts:
+        """The costs of a module; its functions are asked for one after the other."""
+        if self._costs is None or self._costs.module is not module:
+            self._costs = ModuleCosts(module)
+        return self._costs
+
+    def _add(self, drawing: Drawing, colours: list[dict[str, object]]) -> int | None:
         """The number of a graph; None if there is no room for it."""
-        key = json.dumps(drawing.data(), default=str)
+        key = json.dumps([drawing.data(), colours], default=str)
         if key in self._numbers:
             return self._numbers[key]
         form = self._form(drawing)
@@ -127,6 +140,7 @@ class Graphs:
                 "legend": [list(item) for item in legend_of(drawing)],
                 "nodes": [self._node(node) for node in drawing.nodes],
                 "labels": [edge_text(edge) for edge in drawing.edges],
+                "paints": colours,
             }
         )
         return number

@@ -29,7 +29,7 @@ OKABE_ITO: Mapping[str, str] = {
 HUE_OF_NODE: Mapping[str, str] = {
     "parameter": "blue",
     "constant": "yellow",
-    "operator": "sky",
+    "operator": "grey",
     "call": "orange",
     "tuple": "grey",
     "output": "vermillion",
@@ -54,6 +54,9 @@ HUE_OF_CLASS: Mapping[str, str] = {
 }
 """The hue of each class of operations, as in the tables of the terminal."""
 
+STORAGE_HUES = ("sky", "orange", "green", "purple", "yellow", "vermillion", "blue")
+"""The hues of storages, in the order of their allocation. Storages with few values share one if there are more."""
+
 HEAT_LEVELS = 5
 _HEAT_HUE = "vermillion"
 
@@ -64,6 +67,8 @@ HUE_OF_CHANGE: Mapping[str, str] = {
     "done": "grey",
     "type_changed": "green",
     "moved": "sky",
+    "merged": "purple",
+    "split": "purple",
     "current": "blue",
     "selected": "vermillion",
     "error": "vermillion",
@@ -154,13 +159,22 @@ def _theme(name: str, background: str, text: str, towards: str, tint: float) -> 
         f"heat-{level}": _paint(OKABE_ITO[_HEAT_HUE], background, towards, 0.04 + 0.13 * level)
         for level in range(HEAT_LEVELS)
     }
+    storages = {
+        f"storage-{number}": _paint(OKABE_ITO[hue], background, towards, 1.6 * tint)
+        for number, hue in enumerate(STORAGE_HUES)
+    } | {
+        "storage-other": _paint(OKABE_ITO["grey"], background, towards, 1.6 * tint),
+        "storage-none": _paint(OKABE_ITO["grey"], background, towards, 0.0),
+    }
     return Theme(
         name=name,
         background=background,
         text=text,
         muted=mix(text, background, 0.68),
         edge=mix(text, background, 0.62),
-        nodes=paints({**HUE_OF_NODE, **{f"is-{name}": hue for name, hue in HUE_OF_CLASS.items()}}) | heat,
+        nodes=paints({**HUE_OF_NODE, **{f"is-{name}": hue for name, hue in HUE_OF_CLASS.items()}})
+        | heat
+        | storages,
         changes=paints(HUE_OF_CHANGE),
     )
 

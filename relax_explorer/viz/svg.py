@@ -7,9 +7,10 @@ a style sheet that follows the reader's `prefers-color-scheme`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from relax_explorer.viz.compact import by_family
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Graph, Kind, Mark, Node
 from relax_explorer.viz.layout import (
     FONT,
@@ -32,16 +33,14 @@ from relax_explorer.viz.visible import visible
 MARGIN = 16.0
 _HEADER = 30.0
 _NOTE = 16.0
+_LEGEND_CUT = 100
+_LEAST_ROW = 480.0
 _DETAIL_LIMIT = 2_000
 _NAMED = 8  # neighbours that a description names
 _DASHES = {EdgeKind.SHAPE: "2 3", EdgeKind.ORDER: "7 4", EdgeKind.MORE: "1 4", EdgeKind.REMOVED: "4 4"}
-_MARK_DASHES = {Mark.CHANGED: "7 3", Mark.REMOVED: "2 3"}
+_MARK_DASHES = {Mark.CHANGED: "7 3", Mark.REMOVED: "2 3", Mark.MOVED: "10 3 2 3"}
 FILLED = (Mark.ADDED, Mark.REMOVED)  # marks whose nodes have the colour of the change
 _ARROW, _ARROW_HALF = 8.0, 3.4
-_LEGEND = {
-    "matmul": "matmul, convolution", "elementwise": "element-wise", "reduce": "reduction", "shape": "layout", "call": "call",
-    "memory": "memory", "effect": "effect",
-}  # fmt: skip
 
 
 def svg_text(graph: Graph, layout: Layout) -> str:
@@ -52,10 +51,10 @@ def svg_text(graph: Graph, layout: Layout) -> str:
 
 def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     title = visible(graph.title, LABEL_LIMIT)
-    legend = legend_of(graph)
-    head = _HEADER + _NOTE * len(notes) + (_NOTE if legend else 0)
+    legend = list(_legend_rows(legend_of(graph), max(layout.width, _LEAST_ROW)))
+    head = _HEADER + _NOTE * (len(notes) + len(legend))
     texts = [text_width(title, 16, bold=True), *(text_width(note, LINE_SIZE) for note in notes)]
-    texts.append(sum(_legend_width(text) for _, text in legend))
+    texts += [sum(_legend_width(text) for _, text in row) for row in legend]
     width = max([layout.width, *texts]) + 2 * MARGIN
     height = layout.height + head + 2 * MARGIN
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -71,7 +70,8 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     for index, note in enumerate(notes):
         y = MARGIN + 15 + _NOTE * (index + 1)
         yield _text("note", MARGIN, y, note, LINE_SIZE, LIGHT.muted, anchor="start")
-    yield from _legend_row(legend, MARGIN + 15 + _NOTE * (len(notes) + 1))
+    for index, row in enumerate(legend):
+        yield from _legend_row(row, MARGIN + 15 + _NOTE * (len(notes) + index + 1))
     shift = (width - layout.width) / 2
     yield f'<g transform="translate({_n(shift)} {_n(head + MARGIN)})">'
     yield from _clusters(graph, layout)
@@ -91,14 +91,34 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
 def legend_of(graph: Graph) -> list[tuple[str, str]]:
     """The looks to explain: those of the graph, else the classes of operations if it has several."""
     if graph.legend:
-        return [(look, visible(text, 60)) for look, text in graph.legend]
+        return [(look, visible(text, _LEGEND_CUT)) for look, text in graph.legend]
     held = {node.look for node in graph.nodes}
-    found = [(f"is-{name}", _LEGEND[name]) for name in HUE_OF_CLASS if f"is-{name}" in held]
+    lettered = {node.look for node in graph.nodes if node.letter}
+    found = [
+        (
+            look,
+            f"{by_family(name).letter} {by_family(name).word}" if look in lettered else by_family(name).word,
+        )
+        for name in HUE_OF_CLASS
+        if (look := f"is-{name}") in held
+    ]
     return found if len(found) > 1 else []
 
 
 def _legend_width(text: str) -> float:
     return text_width(text, LINE_SIZE) + 30
+
+
+def _legend_rows(legend: Sequence[tuple[str, str]], width: float) -> Iterator[list[tuple[str, str]]]:
+    """The legend in rows that are not wider than the drawing, if each item fits."""
+    row: list[tuple[str, str]] = []
+    for item in legend:
+        if row and sum(_legend_width(text) for _, text in [*row, item]) > width:
+            yield row
+            row = []
+        row.append(item)
+    if row:
+        yield row
 
 
 def _legend_row(legend: list[tuple[str, str]], y: float) -> Iterator[str]:

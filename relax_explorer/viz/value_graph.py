@@ -42,13 +42,15 @@ class Values:
     """The values of a lowered function.
 
     `origins` has the bindings of the lowered function that one of `fn`, or a parameter, stands for: the call that computes first. `places` has the
-    storage of a value, with a sign if another value lay there before. `hidden` counts the bindings that are left out.
+    storage of a value, with a sign if another value lay there before. `storages` has the bytes of each.
+    `hidden` counts the bindings that are left out.
     """
 
     fn: e.Function
     origins: Mapping[object, Sequence[e.Binding]] = field(default_factory=dict)
     places: Mapping[object, str] = field(default_factory=dict)
     hidden: int = 0
+    storages: Mapping[str, p.PrimExpr | None] = field(default_factory=dict)
 
     def sources(self, binding: e.Binding) -> tuple[e.Binding, ...]:
         """The bindings that a binding of `fn` stands for."""
@@ -91,6 +93,7 @@ class _Raising:
         self.memory: dict[e.Var, tuple[e.Binding, list[e.Binding]]] = {}  # with the block of its allocation
         self.infos: dict[e.Var, s.StructInfo | None] = {}
         self.storages: dict[e.Expr, str] = {}
+        self.sizes: dict[str, p.PrimExpr | None] = {}  # of storages, in bytes
         self.used: set[str] = set()  # storages in which a value lay
         self.lies: dict[e.Var, str] = {}  # the storage of each allocation
         self.places: dict[object, str] = {}
@@ -102,7 +105,8 @@ class _Raising:
     def values(self) -> Values:
         """The values."""
         body = self._sequence(self.fn.body)
-        return Values(replace(self.fn, body=body), self.origins, self.places, self.hidden)
+        sizes = {name: self.sizes.get(name) for name in self.storages.values()}
+        return Values(replace(self.fn, body=body), self.origins, self.places, self.hidden, sizes)
 
     def _name(self, binding: e.Binding) -> None:
         var, value = binding.var, binding.value
@@ -270,7 +274,8 @@ class _Raising:
         self.heap.note(binding, name)
         var, known = binding.var, self.heap.made(binding, name, args)
         if name in calls.STORAGES and var is not None:
-            self.storages.setdefault(var, f"s{len(self.storages)}")
+            storage = self.storages.setdefault(var, f"s{len(self.storages)}")
+            self.sizes[storage] = self._storage_size(name, args)
         at = 0 if name not in _MEMORY else 1 if name in _STORING and len(args) > 1 else -1
         if self.shows_memory and at >= 0 and args[at] is self.heap.var and type(binding.value) is e.Call:
             self._writes(binding, binding.value, args, [at])
@@ -279,6 +284,10 @@ class _Raising:
             self.hidden += 1
         else:
             self._leave_out(binding)
+
+    def _storage_size(self, name: str, args: tuple[e.Expr, ...]) -> p.PrimExpr | None:
+        dims = self.heap.lengths(args[0]) if args else None
+        return None if dims is None else calls.storage_size(name, (e.ShapeExpr(dims), *args[1:]))
 
     def _leave_out(self, binding: e.Binding) -> None:
         var = binding.var
@@ -404,19 +413,26 @@ def is_copy(binding: object) -> bool:
     return isinstance(value, e.Var | e.Tuple | e.TupleGetItem)
 
 
-def seen(read: Iterable[e.Expr]) -> list[tuple[e.Var, s.StructInfo | None]]:
-    """The variables in operands, each with the StructInfo as which it is seen: that of the field or of the reshape of it."""
-    found: dict[tuple[e.Var, s.StructInfo | None], None] = {}
-    stack: list[tuple[e.Expr, s.StructInfo | None]] = []
-    stack += [(expr, None) for expr in read]
+Seen = tuple[e.Var, "s.StructInfo | None"]
+
+
+def seen(read: Iterable[e.Expr]) -> dict[Seen, tuple[int, ...]]:
+    """The variables in operands, each with the StructInfo as which it is seen: that of the field or of the reshape of it.
+
+    Each has the numbers of the fields that are read, none if all are.
+    """
+    found: dict[Seen, tuple[int, ...]] = {}
+    stack: list[tuple[e.Expr, s.StructInfo | None, tuple[int, ...]]] = [(expr, None, ()) for expr in read]
     stack.reverse()
     while stack:
-        item, info = stack.pop()
+        item, info, part = stack.pop()
         if isinstance(item, e.Var):
-            found[item, info or item.struct_info] = None
+            key = item, info or item.struct_info
+            before = found.get(key)
+            found[key] = part if before is None else before + part if before and part else ()
         elif type(item) is e.TupleGetItem:
-            stack.append((item.tuple, info or item.struct_info))
+            stack.append((item.tuple, info or item.struct_info, (item.index,)))
         else:
             within = (info or item.struct_info) if type(item) is e.Call else None
-            stack += [(operand, within) for operand in reversed(operands(item))]
-    return list(found)
+            stack += [(operand, within, ()) for operand in reversed(operands(item))]
+    return found

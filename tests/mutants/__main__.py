@@ -26,6 +26,8 @@ TESTS = {
     ),
     "relations": ("tests/shapes", "tests/session/test_notation_files.py"),
     "arith": ("tests/arith", "tests/shapes"),
+    "cost": ("tests/cost", "tests/cli/test_cost.py", "tests/viz/test_heat.py"),
+    "tir": ("tests/tir", "tests/viz/test_kernel_class.py"),
 }  # fmt: skip
 """The packages below `core` whose rules are broken, and the tests of each, beside the chapters."""
 ROOMS = tuple(TESTS)

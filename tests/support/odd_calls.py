@@ -502,6 +502,10 @@ CALLS = tuple(
 0 graph {plain} --memory
 0 graph {plain} --memory --between 0..0
 2 graph {plain} --memory --calls
+0 graph {plain} --storages
+2 graph {plain} --storages --calls
+2 graph {plain} --storages --heat flops
+2 graph {plain} --storages --between 0..0
 2 graph {plain} -o {folder}/out.xyz
 2 diff {plain} --between ²..1
 0 diff {plain} --between 0..

@@ -280,7 +280,7 @@ async def test_marks_are_in_the_text_without_colours() -> None:
         await press(pilot, app, "right_square_bracket", "right_square_bracket", "3", "d")
         await typed(pilot, app, "var:softmax1", "slash")
         assert "╔~* softmax1" in screen_text(app)
-        assert "╭+ lv4" in screen_text(app)
+        assert "╭⊞+ lv4" in screen_text(app)
         await typed(pilot, app, "matmul7 =", "slash")
         assert "╔-* matmul7" in screen_text(app)
 

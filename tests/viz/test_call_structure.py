@@ -139,7 +139,7 @@ def test_many_kernels_stand_together_by_class_under_each_caller(monkeypatch: pyt
     assert edges(found) == {("main", groups[0].id): "2 calls", ("other", groups[1].id): "1 call"}
     assert groups[0].sources == ("copy",)
     assert groups[0].lines == ("copy ×2",)
-    assert groups[0].title == "1 kernel: element-wise"
+    assert groups[0].title == "1 kernel: layout"
     assert found.notes == ("kernels and builtins of memory stand together by class",)
 
 
@@ -147,7 +147,7 @@ def test_kernels_that_nobody_calls_stand_alone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(structure, "MOST_KERNELS", 0)
     found = call_structure(module(KERNEL, function("main", "return n")))
     assert [(node.title, node.shape_text) for node in found.nodes if node.sources] == [
-        ("1 kernel: element-wise", "not called")
+        ("1 kernel: layout", "not called")
     ]
     assert not found.edges
 
@@ -203,3 +203,14 @@ def test_the_command_line_draws_it(tmp_path: Path) -> None:
     assert (found.exit_code, "leave --func" in found.output) == (2, True)
     found = rxe_cli("graph", str(path), "--calls", "--around", "nobody")
     assert (found.exit_code, "no function 'nobody'" in found.output) == (2, True)
+
+
+def test_the_legend_explains_each_colour_that_is_there() -> None:
+    for stage in ("12_FuseTIRInner", "04_FuseOps", "33_AttachGlobalSymbol", "00_input"):
+        found = call_structure(load(str(DATA / "llama" / f"{stage}.py")))
+        assert {look for look, _ in found.legend} == {node.look for node in found.nodes}
+    last = dict(found.legend) | dict(
+        call_structure(load(str(DATA / "llama" / "33_AttachGlobalSymbol.py"))).legend
+    )
+    assert last["is-matmul"] == "kernel: matmul"
+    assert last["packed"] == "packed function"

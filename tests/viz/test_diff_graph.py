@@ -13,11 +13,14 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import ModuleDiff, Pair, diff_modules
+from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Pair, diff_modules
 from relax_explorer.core.syntax.parser import parse
+from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import EdgeKind, Mark
-from relax_explorer.viz.marked_graph import diff_graph
+from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.marked_graph import diff_graph, marks_of
+from relax_explorer.viz.node_history import node_history
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 
@@ -70,6 +73,40 @@ def test_added_removed_and_changed_nodes_have_signs() -> None:
     assert {look for look, _ in drawing.legend} == {
         str(mark) for node in drawing.nodes for mark in node.marks
     }
+
+
+ORDERED = module("a = R.exp(x)\nb = R.sin(x)\nd = R.add(a, b)\nreturn d")
+SWAPPED = module("b = R.sin(x)\na = R.exp(x)\nd = R.add(a, b)\nreturn d")
+
+
+def test_a_binding_at_another_place_of_the_program_is_moved() -> None:
+    drawing = differing(ORDERED, SWAPPED)
+    moved = [node for node in drawing.nodes if Mark.MOVED in node.marks]
+    assert len(moved) == 1
+    assert moved[0].marked_title.startswith("» ")
+    assert drawing.notes[0] == "» 1 moved"
+    assert drawing.legend == (("moved", "» moved"),)
+    diff = diff_modules(ORDERED, SWAPPED).functions[0]
+    for is_backwards, graphs in ((False, (ORDERED, SWAPPED)), (True, (SWAPPED, ORDERED))):
+        before, after = (graph(item) for item in graphs)
+        assert node_history(before, after, diff, is_backwards).story == "1 moved"
+    assert not any(node.marks for node in differing(ORDERED, ORDERED).nodes)
+
+
+def test_what_was_merged_tells_into_what_and_what_split_has_a_sign() -> None:
+    session = open_session(str(CORPUS.parent / "mlp"), None)
+    fused = next(stage for stage in session.stages if stage.made_by == "FuseOps")
+    before = session.stages[fused.number - 1]
+    diff = session.diff(before.number, fused.number)
+    drawing = diff_graph(before.module, fused.module, diff, "forward")
+    assert {node.id: node.badge for node in drawing.nodes if Mark.REMOVED in node.marks} == dict.fromkeys(
+        ["matmul", "add", "gelu"], "into lv"
+    )
+    assert drawing.node("lv").marked_title == "⊞+ M fused_matmul_add_gelu"
+    assert "⊞ 1 merged" in drawing.notes[0]
+    back = FunctionDiff("f", "changed", (), fused_units := tuple(bindings(fused.module.relax_functions["forward"])), (),
+                        {1: Group("split", (0,), (0, 1), True)})  # fmt: skip
+    assert marks_of(back) == dict.fromkeys(fused_units[:2], frozenset({Mark.SPLIT}))
 
 
 def test_a_changed_attribute_is_a_change_in_place() -> None:
@@ -145,11 +182,12 @@ def test_every_format_shows_the_signs(tmp_path: Path) -> None:
     mermaid = rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "mermaid").stdout
     assert "classDef mark-removed" in mermaid
     assert "-.->" in mermaid
-    assert "- matmul1" in rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "dot").stdout
+    assert "- M matmul1" in rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "dot").stdout
     text = rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "unicode").stdout
     assert "+     lv = fused_matmul1_multiply_add(" in text
     data = json.loads(rxe_cli("graph", BROKEN, "--between", "1..4", "--format", "json").stdout)
-    assert {tuple(node["marks"]) for node in data["nodes"]} == {(), ("added",), ("removed",), ("changed",)}
+    assert {tuple(node["marks"]) for node in data["nodes"]} == {
+        (), ("merged", "added"), ("removed",), ("changed",)}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_ranks_of_long_chains_and_of_cycles() -> None:
 
 
 def test_marks_show_without_colour() -> None:
-    assert Node("a", "add", marks=frozenset(Mark)).marked_title == "+-~✓>* add"
+    assert Node("a", "add", marks=frozenset(Mark)).marked_title == "»⊞⊟+-~✓>* add"
 
 
 def test_decoder_of_the_tests_is_about_as_large_as_it_says() -> None:

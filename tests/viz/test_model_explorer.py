@@ -58,7 +58,10 @@ def test_changes_and_heat_are_colours(tmp_path: Path) -> None:
     assert any(item["key"] == "cost" for item in heated["y"]["attrs"])
     changed = graph(BUILD, "--between", "1..4")["nodes"]
     marks = {item["value"] for node in changed for item in node["attrs"] if item["key"] == "marks"}
-    assert marks >= {"added", "removed"}
+    assert marks >= {"merged, added", "removed"}
+    remarks = {item["value"] for node in changed for item in node["attrs"] if item["key"] == "remark"}
+    assert "into lv" in remarks
+    assert "matmul" in {item["value"] for node in changed for item in node["attrs"] if item["key"] == "class"}
     assert len({node["style"]["borderColor"] for node in changed}) > 2
 
 

@@ -415,6 +415,35 @@ async def test_the_graph_pans_zooms_and_leads_to_rows(written: dict[str, Path], 
         assert await page.value("page.graph.elements.length") > nodes
 
 
+async def test_the_graph_has_colours_of_storages_and_costs(written: dict[str, Path], tmp_path: Path) -> None:
+    looks = "page.graph.elements.map(e => [...e.classList].find(c => /^(storage|heat)-/.test(c)) ?? '')"
+    async with opened(written["broken"], tmp_path, link="#stage=0&view=graph&colours=FLOPs") as page:
+        shown = await page.value(looks)
+        assert "heat-4" in shown
+        assert "heat-0" in shown
+        assert "up to" in await page.value("document.getElementById('graph-legend').textContent")
+        hottest = shown.index("heat-4")
+        await page.value(f"page.graph.choose({hottest})")
+        assert "FLOPs" in await page.value("document.getElementById('graph-node').textContent")
+        await page.press("s")
+        assert (await state(page))["paint"] == "bytes moved"
+        assert await page.value(looks) != shown
+        await page.press("s")
+        await page.press("s")
+        assert (await state(page))["paint"] == ""
+        assert set(await page.value(looks)) == {""}
+    titles = "s => Object.values(s.graphs).some(g => page.explorer.doc.graphs[g.once].paints[0].title === 'storages')"
+    async with opened(written["layers"], tmp_path / "layers", link="#stage=0&view=graph") as page:
+        planned = await page.value(f"page.explorer.doc.stages.findIndex({titles})")
+        assert planned > 0
+        await page.value(f"page.explorer.change({{stage: {planned}, paint: 'storages'}})")
+        assert {"storage-0", "storage-none"} <= set(await page.value(looks))
+        assert "s0, " in await page.value("document.getElementById('graph-legend').textContent")
+        await page.value("page.explorer.goTo(0)")  # where nothing lies in a storage: the classes
+        assert set(await page.value(looks)) == {""}
+        await page.until("location.hash.includes('colours=storages')")
+
+
 async def test_nodes_keep_their_places_from_stage_to_stage(written: dict[str, Path], tmp_path: Path) -> None:
     async with opened(written["broken"], tmp_path, link="#stage=0&view=graph") as page:
         await page.value(

@@ -14,9 +14,10 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.ui.cli.programs import open_session
 from relax_explorer.ui.tui.screens.problems_screen import problem_list
 from relax_explorer.ui.tui.state import State
-from relax_explorer.viz import page_graphs
+from relax_explorer.viz import page_document, page_graphs
 from relax_explorer.viz.graph import without_repeated_counts
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.ir_table import IrTable
@@ -24,6 +25,7 @@ from relax_explorer.viz.layout import lay_out
 from relax_explorer.viz.page_document import document
 from relax_explorer.viz.table_diff import TableDiff
 from tests.support.deep_models import decoder
+from tests.support.roundtrip import DATA as CORPUS
 from tests.viz.test_report import TRANSFORMER, broken, log_of
 
 BRANCHES = """@I.ir_module
@@ -372,3 +374,38 @@ def test_the_lines_of_a_kernel_with_declared_lengths_have_one_partner_each() -> 
         "changed",
     ]
     assert {word for text, word in words.items() if "remap" in text or "T.grid" in text} == {"same"}
+
+
+def test_checks_and_costs_of_each_stage_are_told_unless_the_page_would_grow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = open_session(str(CORPUS / "mlp"), None)
+    changed = [stage.number for stage in opened.stages if stage.changed or not stage.number]
+    found = document(opened)
+    cost = found["cost"]
+    assert isinstance(cost, dict)
+    assert [part["stage"] for part in cost["parts"]] == changed
+    assert [item["stage"] for item in found["checks"]] == changed  # type: ignore[index, attr-defined]  # plain data
+    for part in cost["parts"]:
+        module = opened.stages[part["stage"]].module
+        bindings = sum(len(block.bindings) for block in module.relax_functions["forward"].body.blocks)
+        assert len(part["rows"]) == bindings + 1
+    monkeypatch.setattr(page_document, "MOST_TOLD", 10)
+    small = document(opened)["cost"]
+    assert isinstance(small, dict)
+    assert [part["stage"] for part in small["parts"]] == [0, changed[-1]]
+    assert small["table"] == cost["table"]
+
+
+def test_graphs_have_paints_with_a_look_for_each_node() -> None:
+    found = document(open_session(str(CORPUS / "mlp"), None))
+    graphs = found["graphs"]
+    assert isinstance(graphs, list)
+    titles = [[paint["title"] for paint in graph["paints"]] for graph in graphs]
+    assert titles[0] == ["FLOPs", "bytes moved", "memory held"]
+    assert titles[-1] == ["storages", "FLOPs", "bytes moved", "memory held"]
+    for drawn in graphs:
+        for paint in drawn["paints"]:
+            assert len(paint["looks"]) == len(drawn["nodes"])
+            assert -1 <= min(paint["looks"]) <= max(paint["looks"]) < len(paint["legend"])
+            assert len(paint["texts"]) in (0, len(drawn["nodes"]))

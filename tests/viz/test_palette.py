@@ -12,6 +12,7 @@ from relax_explorer.viz.palette import (
     HEAT_LEVELS,
     HUE_OF_CLASS,
     OKABE_ITO,
+    STORAGE_HUES,
     THEMES,
     Theme,
     contrast,
@@ -58,7 +59,9 @@ def test_every_line_is_visible(theme: Theme) -> None:
 @themes
 def test_each_kind_and_mark_has_a_role(theme: Theme) -> None:
     heat = {f"heat-{level}" for level in range(HEAT_LEVELS)}
-    assert {kind.value for kind in Kind} | {f"is-{name}" for name in HUE_OF_CLASS} | heat == set(theme.nodes)
+    storages = {f"storage-{name}" for name in (*range(len(STORAGE_HUES)), "other", "none")}
+    classes = {f"is-{name}" for name in HUE_OF_CLASS}
+    assert {kind.value for kind in Kind} | classes | heat | storages == set(theme.nodes)
     assert set(HUE_OF_CLASS) == {item.name.lower() for item in OpClass} - {"other"}
     assert {mark.value for mark in Mark} <= set(theme.changes)
     with pytest.raises(KeyError):

@@ -155,6 +155,10 @@ class Cost:
         """The same cost for other lengths."""
         return Cost(self.module, self.function, self.work, self.memory, _named(self, lengths))
 
+    def at_known(self, lengths: Mapping[str, int]) -> Cost:
+        """The same cost for those of some lengths that it depends on."""
+        return self.at({name: length for name, length in lengths.items() if name in self.variables})
+
     def held(self, binding: e.Binding) -> Amount | None:
         """The bytes that are held while a binding runs; None if the function does not run it itself."""
         step = self._steps.get(binding)
@@ -205,7 +209,7 @@ def _named(cost: Cost, lengths: Mapping[str, int]) -> dict[p.PrimVar, int]:
     """The lengths by shape variables. Callees may have variables of the same name, which are given, too."""
     unknown = sorted(set(lengths) - set(cost.variables))
     fn = cost.module.relax_functions[cost.function]
-    if unknown and unknown[0] not in _declared(fn):
+    if unknown and unknown[0] not in shape_names(fn):
         there = ", ".join(cost.variables) or "none"
         raise _failure(
             f"{cost.function} has no shape variable {unknown[0]!r}", f"its cost depends on {there}", fn
@@ -213,7 +217,8 @@ def _named(cost: Cost, lengths: Mapping[str, int]) -> dict[p.PrimVar, int]:
     return {var: lengths[var.name] for var in cost.dims if var.name in lengths}
 
 
-def _declared(fn: e.Function) -> frozenset[str]:
+def shape_names(fn: e.Function) -> frozenset[str]:
+    """The names of the shape variables of the parameters of a function."""
     return frozenset(
         var.name
         for param in fn.params

@@ -40,6 +40,7 @@ from relax_explorer.viz.ir_graph import graph as function_graph
 from relax_explorer.viz.marked_graph import Counted, Measure, diff_graph, heated, heated_by_cost
 from relax_explorer.viz.node_history import heirs
 from relax_explorer.viz.solver_steps import read_solving, solving_report
+from relax_explorer.viz.storage_view import by_storage
 from relax_explorer.viz.visible import json_document
 
 
@@ -107,6 +108,31 @@ def with_machine_heat(session: Session, input: str, stage: Snapshot, drawing: Dr
     return heated(drawing, times, "machine")
 
 
+def _one_stage(
+    input: str, passes: str | None, stage: str | None, heat: Measure | None
+) -> tuple[Session, Snapshot]:
+    """The session and the stage. What a recording tells of the compiled program is known of the last stage alone."""
+    if heat == "machine":
+        session = open_session(input, passes)
+        return session, chosen(session, stage)
+    return stage_at(input, passes, stage)
+
+
+def coloured(
+    session: Session, stage: Snapshot, drawing: Drawing, heat: Measure | None, storages: bool, choice: Choice, input: str, calls: str | None,
+) -> Drawing:  # fmt: skip
+    """A graph with the colours that were asked for."""
+    if storages:
+        return by_storage(drawing, stage.module.relax_functions[drawing.title])
+    if heat is None:
+        return drawing
+    if heat == "machine":
+        return with_machine_heat(session, input, stage, drawing)
+    if heat in ("flops", "moved", "peak"):
+        return with_counted_heat(stage, drawing, heat, choice[2], (choice[1], calls))
+    return with_heat(session, stage, drawing, heat, choice, calls)
+
+
 def of_stage(
     stage: Snapshot,
     func: str | None,
@@ -152,6 +178,7 @@ def check_options(
     of_run: tuple[object, ...],
     is_mixed: bool,
     is_more_than_block: bool,
+    is_more_than_storages: bool,
 ) -> None:
     """Refuse options that have no effect together."""
     if between is not None and any(option is not None for option in of_one):
@@ -164,6 +191,8 @@ def check_options(
         raise click.UsageError(
             "--block draws one block of one function: leave --calls, --inside and --between out"
         )
+    if is_more_than_storages:
+        raise click.UsageError("--storages colours one function: leave --between, --calls and --heat out")
     if heat in (None, "machine") and any(of_run):
         raise click.UsageError("--input, --shape and --run-calls are for the run of --heat")
 
@@ -172,6 +201,7 @@ def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: Engine,
     around: str | None, radius: int, max_nodes: int, weights: str, expand: bool, memory: bool, between: str | None, heat: Measure | None,
     input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
+    storages: bool,
 ) -> Result:  # fmt: skip
     """Draw a graph."""
     check_format(output_ or STANDARD_OUTPUT, format)
@@ -182,6 +212,7 @@ def graph(
         (input_, shape, run_calls),
         calls and bool(func or inside or heat or between or memory),
         block is not None and bool(calls or inside or between),
+        storages and bool(between or calls or heat),
     )
     if between is not None:
         session = open_session(input, passes)
@@ -189,19 +220,11 @@ def graph(
     elif calls:
         drawing = call_structure(stage_at(input, passes, stage)[1].module)
     else:
-        if heat == "machine":  # which is known of the last stage alone
-            session = open_session(input, passes)
-            snapshot = chosen(session, stage)
-        else:
-            session, snapshot = stage_at(input, passes, stage)
+        session, snapshot = _one_stage(input, passes, stage, heat)
         layers = "each" if expand or around is not None or block is not None else "once"
         drawing = of_stage(snapshot, func, block, weights, layers, inside, memory)
-        if heat == "machine":
-            drawing = with_machine_heat(session, input, snapshot, drawing)
-        elif heat in ("flops", "moved", "peak"):
-            drawing = with_counted_heat(snapshot, drawing, heat, shape, (input_, run_calls))
-        elif heat is not None:
-            drawing = with_heat(session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls)
+        choice = (None, input_, shape, max_input)
+        drawing = coloured(session, snapshot, drawing, heat, storages, choice, input, run_calls)
     if around is not None:
         named = (node.id for node in drawing.nodes if around in (node.title, *node.lines))
         centre = around if around in drawing.number else next(named, None)

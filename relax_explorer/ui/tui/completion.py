@@ -175,6 +175,18 @@ def _about_name(state: State, name: str) -> str:
     return visible(short_info(var.struct_info)) if var is not None else ""
 
 
+def _costs(state: State, last: str) -> Iterable[str]:
+    from relax_explorer.ui.tui.cost_columns import TITLES
+
+    return TITLES
+
+
+def _measures(state: State, last: str) -> Iterable[str]:
+    from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES
+
+    return (*COUNTED, *MEASURES, STORAGES)
+
+
 def _names(state: State, last: str) -> Sequence[str]:
     return [*_functions(state, last), *_variables(state, last)]
 
@@ -193,6 +205,8 @@ KINDS: dict[str, _Kind] = {
     "subject": _Kind(_subjects),
     "checks": _Kind(_checks),
     "diff": _Kind(lambda state, last: (), lambda state, name: DIFFS[name]),
+    "costs": _Kind(_costs),
+    "measure": _Kind(_measures),
     "copy": _Kind(_copies),
     "profile": _Kind(lambda state, last: PROFILE.choices),
     "command": _Kind(lambda state, last: _commands(True)),

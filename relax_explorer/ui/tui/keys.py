@@ -252,6 +252,8 @@ KEYS: Keymap = (
         _act("o", "open", "Show or hide what the called function computes"),
         _act("d", "removed", "Show what the stage removed, too: its changes as one graph", "changes"),
         _act("c", "heat", "Colour by class, by the time of a run, by the bytes of its values", "heat"),
+        _act("C", "counted_heat", "Colour by FLOPs, by bytes moved, by memory held; no run is needed", name="counted-heat"),
+        _act("s", "storages", "Colour values by the storage that holds them, after StaticPlanBlockMemory", name="storages"),
         _act("m", "map", "Show or hide the map of a drawing that is larger than the view"),
         _act("+", "radius(1)", "A wider neighbourhood of the selected binding", "wider", name="wider"),
         _act("-", "radius(-1)", "A narrower neighbourhood", "narrower", name="narrower"),

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from relax_explorer.ui.commands import command
 
 if TYPE_CHECKING:
+    from relax_explorer.viz.marked_graph import Counted, Measure
+
+if TYPE_CHECKING:
     from relax_explorer.core.session.snapshot import Snapshot
 
 
@@ -45,3 +48,12 @@ def usual_test(stage: Snapshot, has_passes: bool) -> str:
     if has_passes:
         return same_output
     return well_formed if any(problem.is_error for problem in stage.problems) else no_nan
+
+
+# -- measures of graphs ----------------------------------------------------------------------------------------------
+
+MEASURES: dict[str, Measure] = {"time": "time", "bytes": "bytes", "machine": "machine"}
+"""What the colours of a graph may show after a run, by the option `heat`."""
+COUNTED: dict[str, Counted] = {"flops": "flops", "moved": "moved", "peak": "peak"}
+"""What they may show without a run."""
+STORAGES = "storages"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App, SuspendNotSupported
 
+from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -28,14 +29,13 @@ from relax_explorer.core.session.samples import start_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside
-from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.terminal_answers import answer_of, write_all
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.line_words import TO
+from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES, TO
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
@@ -43,7 +43,6 @@ from relax_explorer.ui.tui.table_rows import TableRows, found_in
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
-from relax_explorer.viz.marked_graph import Measure
 from relax_explorer.viz.node_history import NodeHistory, heirs, node_history
 from relax_explorer.viz.report import Pane, html_page, panes_page, panes_text, picture_html
 from relax_explorer.viz.solving import Solving
@@ -122,19 +121,22 @@ class GraphPicture:
     history: NodeHistory | None = None
 
 
-MEASURES: dict[str, Measure] = {"time": "time", "bytes": "bytes", "machine": "machine"}
-"""What the colours of a graph may show, by the option `heat`."""
-
-
 def graph_of(state: State, times: BindingTimes | None) -> Drawing:
     """The graph of the selected function, with what the stage changed, the selected binding, and the heat of a run."""
-    from relax_explorer.viz.marked_graph import heated
+    from relax_explorer.viz.marked_graph import heated, heated_by_cost
+    from relax_explorer.viz.storage_view import by_storage
 
     if state.options.calls:
         return _calls(state)
     drawing = _marked_graph(state)
-    if times is not None:
-        drawing = heated(drawing, times, MEASURES[state.options.heat])
+    heat = state.options.heat
+    if heat in COUNTED:
+        cost = ModuleCosts(state.opened[1].module).of(graphed_function(state))
+        drawing = heated_by_cost(drawing, cost.at_known(dict(state.options.lengths)), COUNTED[heat])
+    elif heat == STORAGES:
+        drawing = by_storage(drawing, state.opened[1].module.relax_functions[graphed_function(state)])
+    elif times is not None:
+        drawing = heated(drawing, times, MEASURES[heat])
     binding = state.selection.binding
     selected = next(
         (node.id for node in drawing.nodes if any(source is binding for source in node.sources)), None
@@ -145,8 +147,8 @@ def graph_of(state: State, times: BindingTimes | None) -> Drawing:
 
 
 def _marked_graph(state: State) -> Drawing:
-    from relax_explorer.viz.ir_graph import graph
-    from relax_explorer.viz.marked_graph import diff_graph
+    from relax_explorer.viz.ir_graph import CHANGED, graph
+    from relax_explorer.viz.marked_graph import diff_graph, marks_of
 
     session, stage = state.opened
     name, options = graphed_function(state), state.options
@@ -159,14 +161,11 @@ def _marked_graph(state: State) -> Drawing:
         before, memory = session.stages[stage.number - 1], options.shows_memory
         followed = heirs(session, before, stage, name, memory)
         return diff_graph(before.module, stage.module, difference, name, memory=memory, heirs=followed)
-    changed = [
-        unit
+    changed = {
+        unit: marks - {Mark.ADDED} | CHANGED if Mark.ADDED in marks else marks
         for fn in difference.functions
-        for pair in fn.pairs
-        if pair.b is not None
-        and pair.kind in ("added", "changed", "type")
-        and not isinstance(unit := fn.new[pair.b], Line)
-    ]
+        for unit, marks in marks_of(fn).items()
+    }
     return graph(
         stage.module, name, changed, layers=options.layers, inside=options.inside, memory=options.shows_memory
     )

@@ -55,7 +55,9 @@ class Options:
     `density` is compact, typed or written; `diff` is inline, only or off; `opened` are kernels with all lines; `radius` is that of
     the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
     graph, None where it has room; `layers` draws equal layers once or each; `shows_memory` draws allocations; `shows_removed` shows in the
-    graph what the stage removed; `heat` colours it by time or bytes; `inside` are
+    graph what the stage removed; `heat` colours it by time, by what it costs, or by storages; `lengths` are those of shape variables, for costs;
+    `columns` of costs stand beside bindings, `timed` counts the runs made for them;
+    `inside` are
     functions whose calls are opened in the graph; `calls` draws which function calls
     which; `lower` is the table below the program in a narrow debug screen;
     `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
@@ -78,6 +80,9 @@ class Options:
     calls: bool = False
     shows_removed: bool = False
     heat: str = ""
+    lengths: tuple[tuple[str, int], ...] = ()
+    columns: tuple[str, ...] = ()
+    timed: int = 0
     lower: str = "values"
     shows_programs: bool = False
     since: int | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 SEPARATOR = " │  "
 _POINTS = frozenset("●◆○")
+
+
+class Beside(Protocol):
+    """What stands at the right of rows."""
+
+    def beside(self, row: Row) -> str:
+        """The text at the right of a row, with its StructInfo if there is room."""
+        ...
 
 
 class TableRows(LazyRows[Row]):
@@ -42,13 +50,26 @@ class TableRows(LazyRows[Row]):
         super().__init__()
         self.table, self.diff, self.values, self.layers = table, diff, values, layers
         self.marks = {} if marks is None else marks
+        self.columns: Beside | None = None
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
         self._before: TableRows | None = None  # the rows of the step before
 
     def __len__(self) -> int:
         return len(self.table if self.diff is None else self.diff)
 
+    def with_columns(self, found: Beside | None) -> TableRows:
+        """The same rows with columns of costs at the right."""
+        if found is None:
+            return self
+        rows = TableRows(self.table, self.diff, self.marks, self.values, self.layers)
+        rows.columns = found
+        return rows
+
     def _made(self, number: int) -> Row:
+        row = self._without_columns(number)
+        return row if self.columns is None else replace(row, right=self.columns.beside(row))
+
+    def _without_columns(self, number: int) -> Row:
         if self.diff is not None:
             row = self._with_layer(_shown(self.diff[number]))
             is_binding = isinstance(row.node, (e.VarBinding, e.MatchCast))

@@ -6,7 +6,8 @@ from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.line_words import TESTS, TO, asked, usual_test
+from relax_explorer.ui.tui.line_words import COUNTED, STORAGES, TESTS, TO, asked, usual_test
+from relax_explorer.ui.tui.state import Options
 
 
 def piped(path: str) -> tuple[str, str]:
@@ -83,13 +84,23 @@ def command_line(app: Controls) -> str:
         func = {"func": function} if function else {}
         return staged(app, "shapes", given=given or None, proved=is_all or None, **func)
     if screen == "graph":
-        memory = {"memory": True} if state.options.shows_memory else {}
-        calls: dict[str, object] = {"calls": True, "func": None} if state.options.calls else {**memory}
-        return staged(app, "graph", **calls)
+        return staged(app, "graph", **_of_graph(state.options))
     if screen == "passes":
         return staged(app, "show")
     names = {"problems": "check", "compare": "compare", "solver": "relations", "home": "tui", "ranks": "run"}
     return twin(app, names.get(screen, "show"))
+
+
+def _of_graph(options: Options) -> dict[str, object]:
+    """The options of `graph` for what the canvas shows."""
+    if options.calls:
+        return {"calls": True, "func": None}
+    memory: dict[str, object] = {"memory": True} if options.shows_memory else {}
+    if options.heat == STORAGES:
+        return {**memory, "storages": True}
+    if options.heat in COUNTED:
+        return {**memory, "heat": options.heat, "shape": dict(options.lengths) or None}
+    return memory
 
 
 def compiled_twin(app: Controls, text: str) -> str:

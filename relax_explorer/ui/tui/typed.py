@@ -386,6 +386,31 @@ def _layers(app: Controls, text: str) -> None:
     app.say(shown if app.state.options.shows_layers else "layers are not shown")
 
 
+def _columns(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.cost_columns import show_columns
+
+    if refusal := show_columns(app, text):
+        raise Refused(refusal)
+
+
+def _heat(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.cost_columns import show_heat
+
+    if refusal := show_heat(app, text):
+        raise Refused(refusal)
+
+
+def _heat_twin(app: Controls, text: str) -> str:
+    from relax_explorer.ui.tui.cost_rows import lengths_in
+
+    measure, _, rest = text.partition(" ")
+    lengths = lengths_in(rest)
+    if lengths is None or not measure:
+        return ""
+    asked = {"storages": True} if measure == "storages" else {"heat": measure, "shape": lengths or None}
+    return staged(app, "graph", **asked)
+
+
 def _layers_twin(app: Controls) -> str:
     name = app.state.selection.variable
     return f"{_who_twin(app, name)} --layer" if name else ""
@@ -509,6 +534,10 @@ TYPED: tuple[Command[None], ...] = (
     Command("what-if", "Show what every length becomes under a condition such as n = 7.", _what_if, (word("CONDITION", "variable"),),
             twin=_what_if_twin, needs="program"),
     Command("cost", described("ask('cost ')"), _cost, (word("[n=16 m=4]", "variable"),), twin=_cost_twin, needs="program"),
+    Command("columns", "Show FLOPs, bytes moved, bytes held or times of warm runs beside the bindings; without a word, none.", _columns,
+            (word("[flops moved peak time n=16]", "costs"),), twin=lambda app, text: _cost_twin(app, ""), needs="program"),
+    Command("heat", "Colour the graph by a measure or by storages; without a word, by classes.", _heat,
+            (word("[flops|moved|peak|time|bytes|machine|storages n=16]", "measure"),), twin=_heat_twin, needs="program"),
     Command("solver", "Step through type relations or shape contracts.", _solver, (word("[STEP]", "int"),), twin=_solver_twin, needs="solver"),
     _contracts("relax", "Open the Relax module of shape contracts: its passes, graph and run."),
     _contracts("desugared", "Show shape contracts as wrappers with assertions."),

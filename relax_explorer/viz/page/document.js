@@ -16,7 +16,10 @@
  *   warnings: number, run_by: string, body: number, changes: number, graphs: Record<string, GraphNumbers>, entry: string}} StageData
  * A node: id, title, lines, kind, look, tooltip, names of variables, 1 if it leaves its block.
  * @typedef {[string, string, string[], string, string, string, string[], number]} NodeData
- * @typedef {{layout: number, title: string, notes: string[], legend: [string, string][], nodes: number[], labels: string[]}} GraphData
+ * @typedef {{layout: number, title: string, notes: string[], legend: [string, string][], nodes: number[], labels: string[],
+ *   paints: PaintData[]}} GraphData
+ * Other colours of a graph: for each node the number of its look in the legend, -1 for none, and what it has.
+ * @typedef {{title: string, note: string, legend: [string, string][], looks: number[], texts: string[]}} PaintData
  * An edge: source, target, kind, place of its label, its points.
  * @typedef {[number, number, string, number, number, number[]]} EdgeData
  * @typedef {{size: number[], notes: string[], boxes: number[], edges: EdgeData[], frames: [string, number, number, number, number][]}} LayoutData

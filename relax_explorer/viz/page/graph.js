@@ -62,6 +62,11 @@ class GraphView {
     return number === undefined ? undefined : this.explorer.doc.graphs[number];
   }
 
+  /** The colours that were chosen, if the graph has them. @param {GraphData | undefined} graph */
+  paint(graph) {
+    return graph?.paints.find((paint) => paint.title === this.explorer.state.paint);
+  }
+
   /** @param {GraphData} graph @returns {LayoutData} */
   layout(graph) {
     return /** @type {LayoutData} */ (this.explorer.doc.layouts[graph.layout]);
@@ -91,6 +96,7 @@ class GraphView {
     }
     this._select(old.row !== state.row || old.stage !== state.stage);
     this._marks(graph);
+    this._paint(graph);
   }
 
   /** @param {GraphData | undefined} graph */
@@ -102,14 +108,18 @@ class GraphView {
     const found = this.explorer.stages.data(state.stage).graphs[this.function];
     byId("graph-layers").hidden = !found || found.once === undefined || found.each === undefined;
     byId("graph-layers").textContent = state.layers === "once" ? "each layer" : "layers once";
-    const notes = graph ? [...graph.notes, ...this.layout(graph).notes] : ["This stage has no graph of a Relax function on this page."];
+    const paint = this.paint(graph);
+    const paints = /** @type {HTMLSelectElement} */ (byId("graph-paint"));
+    paints.replaceChildren(made("option", "", "classes"), ...(graph?.paints ?? []).map((each) => made("option", "", each.title)));
+    paints.value = paint?.title ?? "classes";
+    const notes = graph ? [...(paint ? [paint.note] : []), ...graph.notes, ...this.layout(graph).notes] : ["This stage has no graph of a Relax function on this page."];
     if (!graph && doc.left_out) notes.push(`${doc.left_out} graphs were left out: the page would become too large. \`rxe graph\` draws them.`);
     byId("graph-notes").textContent = notes.join(" · ");
-    const legend = (graph?.legend ?? []).map(([look, text]) => {
+    const legend = (paint ?? graph)?.legend.map(([look, text]) => {
       const square = drawn("svg", { class: "drawing swatch", viewBox: "0 0 10 10" }, drawn("g", { class: look }, drawn("rect", { class: "shape", width: 10, height: 10, rx: 2 })));
       return made("span", "", square, text);
     });
-    byId("graph-legend").replaceChildren(...legend);
+    byId("graph-legend").replaceChildren(...(legend ?? []));
   }
 
   /** @param {GraphData | undefined} graph */
@@ -212,9 +222,23 @@ class GraphView {
       const kind = row >= 0 && state.mode !== "off" ? doc.kinds.change[kinds.get(row) ?? 0] : "same";
       element.classList.toggle("added", kind === "added");
       element.classList.toggle("changed", kind === "changed" || kind === "type");
+      element.classList.toggle("moved", kind === "moved");
       const [id, title, lines] = this.data(graph, n);
       const text = [id, title, ...lines, row >= 0 ? body.data(row)[4] : ""].join(" ").toLowerCase();
       element.classList.toggle("faint", sought !== "" && !text.includes(sought));
+    });
+  }
+
+  /** The looks of the nodes: their own, or those of the chosen colours. @param {GraphData | undefined} graph */
+  _paint(graph) {
+    if (!graph) return;
+    const paint = this.paint(graph);
+    this.elements.forEach((element, n) => {
+      const own = this.data(graph, n)[4];
+      const look = paint ? (paint.legend[paint.looks[n] ?? -1]?.[0] ?? "storage-none") : own;
+      const before = element.getAttribute("data-look") ?? own;
+      if (before !== look) element.classList.replace(before, look);
+      element.setAttribute("data-look", look);
     });
   }
 
@@ -231,7 +255,8 @@ class GraphView {
       wire.classList.toggle("near", ends.includes(this.node));
     }
     if (isMoved && this.node >= 0) this._reveal(graph);
-    byId("graph-node").textContent = this.node < 0 ? "" : this.data(graph, this.node)[5].split("\n").join(" · ");
+    const text = this.paint(graph)?.texts[this.node];
+    byId("graph-node").textContent = this.node < 0 ? "" : [...(text ? [text] : []), ...this.data(graph, this.node)[5].split("\n")].join(" · ");
   }
 
   /** Select a node and its row. @param {number} n */
@@ -360,6 +385,9 @@ class GraphView {
       if (hit && moved <= 4) this.choose(Number(hit.getAttribute("data-node")));
     });
     new ResizeObserver(() => this.explorer.state.view === "graph" && this.whole()).observe(this.byId);
+    byId("graph-paint").addEventListener("change", (event) => {
+      this.explorer.change({ paint: /** @type {HTMLSelectElement} */ (event.target).value });
+    });
     byId("graph-function").addEventListener("change", (event) => {
       this.explorer.change({ graph: /** @type {HTMLSelectElement} */ (event.target).value });
     });
@@ -377,6 +405,12 @@ class GraphView {
   /** Equal layers once, or each. */
   layers() {
     this.explorer.change({ layers: this.explorer.state.layers === "once" ? "each" : "once" });
+  }
+
+  /** To the next colours, and from the last ones to those of classes. */
+  nextPaint() {
+    const titles = ["", ...(this.graph?.paints ?? []).map((paint) => paint.title)];
+    this.explorer.change({ paint: titles[(titles.indexOf(this.paint(this.graph)?.title ?? "") + 1) % titles.length] ?? "" });
   }
 
   /** To the graph of the next function. */

@@ -34,6 +34,7 @@ function keyTable(page) {
     { keys: ["-"], does: "Smaller", act: () => graph.zoom(1 / 1.3), views: ["graph"] },
     { keys: ["a"], does: "The whole graph", act: () => graph.whole(true), views: ["graph"] },
     { keys: ["z"], does: "Draw equal layers once or each", act: () => graph.layers(), views: ["graph"] },
+    { keys: ["s"], does: "Other colours: by class, storages, FLOPs, bytes moved, memory held", act: () => graph.nextPaint(), views: ["graph"] },
     { keys: ["f"], does: "The graph of the next function", act: () => graph.nextFunction(), views: ["graph"] },
     { keys: ["e"], does: "Write the graph as SVG", act: () => graph.save(), views: ["graph"] },
     { keys: ["Enter"], does: "Go to the binding", act: view("program"), views: ["graph"] },

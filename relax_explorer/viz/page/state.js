@@ -3,7 +3,7 @@
 
 /**
  * `row` is the selected row of the stage, or -1; `since` the stage that it is compared with, -1 for the one before.
- * @typedef {{stage: number, view: string, row: number, since: number, mode: string, graph: string, layers: "once" | "each", step: number,
+ * @typedef {{stage: number, view: string, row: number, since: number, mode: string, graph: string, paint: string, layers: "once" | "each", step: number,
  *   find: string, shows_unchanged: boolean, pane: string}} State
  */
 
@@ -21,7 +21,7 @@ class Explorer {
     this.listeners = [];
     /** @type {State} */
     this.state = {
-      stage: 0, view: "program", row: -1, since: -1, mode: "inline", graph: "", layers: "once", step: -1, find: "",
+      stage: 0, view: "program", row: -1, since: -1, mode: "inline", graph: "", paint: "", layers: "once", step: -1, find: "",
       shows_unchanged: false, pane: "main",
     }; // prettier-ignore
   }
@@ -82,7 +82,7 @@ class Explorer {
 
   /** Write the state into the address, so that it can be passed on. */
   write() {
-    const { stage, view, row, since, mode, find, step } = this.state;
+    const { stage, view, row, since, mode, find, step, paint } = this.state;
     const link = new URLSearchParams();
     link.set("stage", String(this.stages.data(stage).label));
     if (row >= 0) {
@@ -95,6 +95,7 @@ class Explorer {
     if (since >= 0) link.set("since", String(this.stages.data(since).label));
     if (mode !== "inline") link.set("changes", mode);
     if (find) link.set("find", find);
+    if (paint && view === "graph") link.set("colours", paint);
     if (step >= 0 && view === "values") link.set("step", String(step + 1));
     try {
       history.replaceState(null, "", `#${link}`);
@@ -122,6 +123,7 @@ class Explorer {
       mode: MODES.includes(mode) ? mode : "inline",
       since: number("since"),
       find: link.get("find") ?? "",
+      paint: link.get("colours") ?? "",
       step: this.doc.run && step < this.doc.run.steps.length ? step : -1,
       pane: view === "program" ? "main" : "side",
     });

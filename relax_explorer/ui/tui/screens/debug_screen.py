@@ -173,7 +173,15 @@ class DebugScreen(ProgramFrame):
             old is None or (view.position, view.now) != (old.position, old.now) or self.explorer.follows
         )
         shown = view.lines if self.app.size.width >= ROOMY else view.lines.without_values()
-        lines = shown.with_folds(self.explorer.state.options.folded)
+        state = self.explorer.state
+        if state.session is not None and state.options.columns:
+            from relax_explorer.ui.tui.cost_columns import columns_of  # costs, only where they are asked for
+
+            at = state.session.stages[view.stage]
+            width = ir.scrollable_content_region.width or self.app.size.width
+            found = columns_of(self.explorer, state.options, at, width, self.redraw)
+            shown = shown if found is None else shown.without_values().with_columns(found)
+        lines = shown.with_folds(state.options.folded)
         ir.show(lines, lines.line_of(view.now) if is_moved else None)
         if is_moved:
             ir.centre()

@@ -15,6 +15,7 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.line_words import COUNTED, MEASURES, STORAGES
 from relax_explorer.ui.tui.pictures import (
     GraphPicture,
     graph_picture,
@@ -28,7 +29,9 @@ from relax_explorer.ui.tui.widgets.framed import CursorMoved, FixedText
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView, Panned
 from relax_explorer.viz.cells import Direction, neighbour, paged
 from relax_explorer.viz.folding import frame_of
-from relax_explorer.viz.graph import Mark, Node
+from relax_explorer.viz.graph import Graph, Mark, Node
+from relax_explorer.viz.marked_graph import COUNTED_WORDS, RARE
+from relax_explorer.viz.storage_view import NOTHING
 from relax_explorer.viz.value_graph import handles_memory
 from relax_explorer.viz.visible import fit, visible
 
@@ -57,6 +60,7 @@ class GraphScreen(Frame):
         self._picture: GraphPicture | None = None
         self._marked: tuple[GraphPicture, RunView | None, int] | None = None  # what the marks show
         self._step: tuple[int, int, Direction] | None = None  # the last move of the cursor
+        self._wanted = "time"  # what the run in progress is for
         self._times: dict[RunKey, BindingTimes] = {}  # of the functions that were measured
         self._machine: dict[str, BindingTimes] = {}  # what their calls took in the compiled program
 
@@ -90,7 +94,7 @@ class GraphScreen(Frame):
             else (selection.function, selection.binding if options.radius else None)
         )
         asked = (state.session, selection.stage, *at, options.calls, options.layers, options.shows_memory, options.shows_removed,
-                 options.inside, options.heat, times, options.radius)  # fmt: skip
+                 options.inside, options.heat, options.lengths, times, options.radius)  # fmt: skip
         if asked != self._asked:
             self._asked = asked
             self._start(state, times)
@@ -118,8 +122,12 @@ class GraphScreen(Frame):
             notes.append(f"{found.picture.untraced} long lines are not drawn")
         text = "  ".join(visible(note) for note in (found.graph.title, *notes))
         self.canvas.border_title = text.replace("[", "\\[")
-        changes = "+ added - removed ~ changed" if state.options.shows_removed else "~ changed here"
-        self.canvas.border_subtitle = f"{changes} · > next in the run · ✓ done"
+        changes = _legend_of_marks(found.graph, state.options.shows_removed)
+        is_coloured = bool(found.graph.legend) and any(
+            node.heat >= 0 or node.tint for node in found.graph.nodes
+        )
+        marks = f"{changes} · > next in the run · ✓ done"
+        self.canvas.border_subtitle = self.canvas.legend(found.graph.legend) if is_coloured else marks
         self._mark(state)
         self._draw_place()
         self.call_after_refresh(self._draw_map)  # the map may have got its size by then
@@ -204,6 +212,7 @@ class GraphScreen(Frame):
             f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
             *["output of its dataflow block"] * node.is_output,
+            *(visible(text, 120) for look, text in graph.legend if node.tint and look == node.tint),
             *(visible(line) for line in node.lines if line not in (node.id, node.shape_text)),
             *([f"within {radius} edges, a shows all"] if radius else []),
         ]
@@ -389,7 +398,8 @@ class GraphScreen(Frame):
         key = self._run_key(state)
         if key in self._times:
             order = ["", "time", "bytes", *(["machine"] if self._has_machine(key[1]) else [])]
-            app.show_with(heat=order[(order.index(state.options.heat) + 1) % len(order)])
+            here = order.index(state.options.heat) if state.options.heat in order else 0
+            app.show_with(heat=order[(here + 1) % len(order)])
             return
         name, interrupt = key[1], Interrupt()
         given = app.run_control.given(name)
@@ -407,11 +417,44 @@ class GraphScreen(Frame):
             self._times[key] = times
             if there is not None:
                 self._machine[name] = there
-            app.show_with(heat=app.state.options.heat or "time")
+            app.show_with(heat=self._wanted)
+            self._wanted = "time"
             self._draw()
             app.say("medians of warm runs of each binding; c shows bytes, then classes")
 
         app.jobs.start("heat", f"running {name}", work, done)
+
+    def action_run_heat(self, measure: str) -> None:
+        """By a measure of a run, which is made if there was none."""
+        key = self._run_key(self.explorer.state)
+        if measure == "machine" and not self._has_machine(key[1]):
+            measure = "time"
+        if key in self._times:
+            self.explorer.show_with(heat=measure)
+        else:
+            self._wanted = measure
+            self.action_heat()
+
+    def action_counted_heat(self) -> None:
+        """By FLOPs, by bytes moved, by memory held; then by class again. No run is needed."""
+        if self._shows_calls():
+            return
+        order = ["", *COUNTED]
+        heat = self.explorer.state.options.heat
+        chosen = order[(order.index(heat) + 1) % len(order) if heat in order else 1]
+        self.explorer.show_with(heat=chosen)
+        self.explorer.say(
+            f"{COUNTED_WORDS[COUNTED[chosen]]}; :heat takes lengths" if chosen else "classes of operations"
+        )
+
+    def action_storages(self) -> None:
+        if self._shows_calls():
+            return
+        state = self.explorer.state
+        if state.options.heat != STORAGES and not any(node.place for node in self.canvas.graph.nodes):
+            self.explorer.say(NOTHING)
+            return
+        self.explorer.show_with(heat="" if state.options.heat == STORAGES else STORAGES)
 
     def action_export(self) -> None:
         self.explorer.exports.graph(self._heat_times())
@@ -427,7 +470,7 @@ class GraphScreen(Frame):
                 if self._has_machine(graphed_function(state))
                 else None
             )
-        return self._times.get(self._run_key(state)) if state.options.heat else None
+        return self._times.get(self._run_key(state)) if state.options.heat in MEASURES else None
 
     def _has_machine(self, name: str) -> bool:
         """True for a function of the last stage that the compiled program ran."""
@@ -436,3 +479,11 @@ class GraphScreen(Frame):
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")
+
+
+def _legend_of_marks(graph: Graph, shows_removed: bool) -> str:
+    """The signs of what the stage changed; the rarer ones if a node has them."""
+    signs = [Mark.ADDED, Mark.REMOVED, Mark.CHANGED] if shows_removed else []
+    rare = [mark for mark in RARE if any(mark in node.marks for node in graph.nodes)]
+    shown = [f"{mark.glyph} {mark}" for mark in (*signs, *rare)]
+    return " ".join(shown if shows_removed else [*shown, "~ changed here"])

@@ -273,11 +273,28 @@ class PassesScreen(ProgramFrame):
     def _draw_sentence(self, session: Session, stage: Snapshot, since: int) -> None:
         """What the pass did, above the program."""
         view = self.query_one("#sentence", FixedText)
-        text = stage_sentence(session, stage, since, self._room - 2) if stage.number else ""
+        change = self._cost_change(session, stage, since) if stage.number else ""
+        room = self._room - 2 - len(change)
+        text = f"{stage_sentence(session, stage, since, room)}{change}" if stage.number else ""
         if view.display != bool(text):  # the program has another height from the next picture on
             view.display = bool(text)
             self.call_after_refresh(self.program.centre)
         view.show(Text(f" {text}", no_wrap=True, overflow="ellipsis"))
+
+    def _cost_change(self, session: Session, stage: Snapshot, since: int) -> str:
+        """How the costs in columns changed: `  moved −31 %`."""
+        options = self.explorer.state.options
+        if not options.columns:
+            return ""
+        from relax_explorer.ui.tui.cost_columns import (  # costs, only where they are asked for
+            columns_of,
+            known,
+        )
+
+        found = columns_of(self.explorer, options, stage, self._room - AROUND, self.redraw)
+        before = None if found is None else known(self.explorer, session.stages[since], self.redraw)
+        change = "" if found is None or before is None else found.change(before, stage.entry)
+        return f"  {change}" if change else ""
 
     def _rows(self, state: State) -> Sequence[Row]:
         """The rows of the program. They are made again if they differ by more than folds."""
@@ -291,18 +308,23 @@ class PassesScreen(ProgramFrame):
         since = options.before(stage.number)
         beside = width if mode == "beside" else 0
         layers = (self._room - AROUND) // 2 - 1 if options.shows_layers else 0
-        goal = (session, stage, mode, since, options.opened, beside, self._shift, layers)
+        found = None
+        if options.columns and mode != "beside":
+            from relax_explorer.ui.tui.cost_columns import columns_of  # as above
+
+            found = columns_of(self.explorer, options, stage, self._room - AROUND, self.redraw)
+        goal = (session, stage, mode, since, options.opened, beside, self._shift, layers, found)
         if self._made is None or self._made[0] != goal:
             if self._made is None or self._made[0][0] is not session:
                 self._recent = rows.Recent()  # what is kept of another program would keep it alive
-            found = rows.compact_rows(
+            made = rows.compact_rows(
                 session, stage, mode, options.opened, width, self._shift, since, self._recent, layers
             )
-            self._made = (goal, found)
-        found, values = self._made[1], self._values(state)
-        if values is not None and not isinstance(found, BesideRows):
-            found = found.with_values(values)
-        return found.with_folds(options.folded)
+            self._made = (goal, made.with_columns(found))
+        shown, values = self._made[1], self._values(state)
+        if values is not None and not isinstance(shown, BesideRows):
+            shown = shown.with_values(values)
+        return shown.with_folds(options.folded)
 
     def _values(self, state: State) -> Mapping[int, Value] | None:
         """The values of the run of this stage, where they have room beside their bindings."""

@@ -18,12 +18,15 @@ from relax_explorer.ui.tui.widgets.line_view import LineView, style
 from relax_explorer.viz import palette
 from relax_explorer.viz.cells import HEIGHT, CellBox, CellPicture, mini_map, place_of, window
 from relax_explorer.viz.graph import Graph, Mark, Node
+from relax_explorer.viz.storage_view import NOWHERE
 from relax_explorer.viz.tables import Row
 from relax_explorer.viz.tokens import DARK, Tokens
+from relax_explorer.viz.visible import visible
 
 _EMPTY = CellPicture((), (), 0)
 _MARK_ROLES = {
     Mark.ADDED: "new", Mark.REMOVED: "removed", Mark.CHANGED: "new", Mark.CURRENT: "now", Mark.SELECTED: "title",
+    Mark.MERGED: "new", Mark.SPLIT: "new", Mark.MOVED: "new",
 }  # fmt: skip
 
 
@@ -91,6 +94,15 @@ class GraphCanvas(LineView):
         """True if the drawing is larger than the view with so many more columns."""
         shown = self.scrollable_content_region
         return self.picture.width > shown.width + more or self.picture.height > shown.height
+
+    def legend(self, legend: Sequence[tuple[str, str]]) -> str:
+        """The line below the drawing that explains its grounds: of a storage its name and its bytes. Squares only where there are colours."""
+        parts = []
+        for look, text in legend:
+            ground = _ground(self.tokens, look).bgcolor
+            square = "" if ground is None else f"[on {ground.name}]  [/] "
+            parts.append(square + visible(text.partition(":")[0], 40).replace("[", "\\["))
+        return "  ".join(parts)
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -193,7 +205,7 @@ class GraphCanvas(LineView):
         text = box.face(marks)[offset]
         ground = Style(bgcolor=tokens.cursor or None, bold=True) if is_cursor else Style()
         role = _MARK_ROLES.get(marks[-1], "") if marks else ""
-        ground = ground if is_cursor or node.heat < 0 else _heat_ground(tokens, node.heat)
+        ground = ground if is_cursor or not _is_filled(node) else _ground(tokens, node.look)
         edge = style(tokens, role or _role(node)) + ground
         if offset != 1:
             return [Segment(text, edge)]
@@ -201,18 +213,25 @@ class GraphCanvas(LineView):
         return [Segment(text[0], edge), Segment(text[1:-1], inside), Segment(text[-1], edge)]
 
 
-def _heat_ground(tokens: Tokens, level: int) -> Style:
-    """The ground of a level of heat. Without colours the highest levels are reversed."""
+def _is_filled(node: Node) -> bool:
+    """True for a box whose ground tells its heat or its storage."""
+    return node.heat >= 0 or (bool(node.tint) and node.tint != NOWHERE)
+
+
+def _ground(tokens: Tokens, look: str) -> Style:
+    """The ground of a level of heat or of a storage. Without colours the highest levels are reversed."""
     if not tokens.ground:
-        return Style(reverse=level >= palette.HEAT_LEVELS - 1 or None)
+        return Style(reverse=look == f"heat-{palette.HEAT_LEVELS - 1}" or None)
     return Style(
         color=tokens.role("text").color,
-        bgcolor=(palette.DARK if tokens.dark else palette.LIGHT).node(f"heat-{level}").fill,
+        bgcolor=(palette.DARK if tokens.dark else palette.LIGHT).node(look).fill,
     )
 
 
 def _role(node: Node) -> str:
     """The role of the colours of a box: the class of its operation, as in tables."""
+    if node.tint == NOWHERE:
+        return "muted"
     return node.look.removeprefix("is-") if node.look.startswith("is-") else "text"
 
 
