@@ -261,7 +261,7 @@ class Frame(Moving):
         line = ButtonLine()
         line.text.style = "bold"
         line.write(f" {visible(name, 24 if width >= COMFORTABLE else 9)}  ")
-        tabs, right = self._fitting_tabs(width - line.width, right)
+        tabs, right = self._fitting_tabs(width - line.width, right, wrong)
         line.add(tabs)
         room = width - line.width - 1
         if columns(wrong) + columns(right) < room:
@@ -274,15 +274,21 @@ class Frame(Moving):
         line.write(right)
         return line
 
-    def _fitting_tabs(self, room: int, right: str) -> tuple[ButtonLine, str]:
-        """The digits with as many names as fit beside the position; those of Debug and Graph are worth the name of the pass."""
+    def _fitting_tabs(self, room: int, right: str, wrong: str) -> tuple[ButtonLine, str]:
+        """The digits with as many names as fit beside the position; those of Debug and Graph are worth the name of the pass.
+
+        What is wrong is worth more than names, where it has room at all.
+        """
         brief = self.brief_position(self.explorer.state)
         choices = [(JOBS, right), (JOBS, brief), ((), right), ((), brief)]
         if not self.is_narrow:
             choices.insert(0, (tuple(_TABS.values()), right))
-        for named, text in choices:
+        with_wrong = [
+            (named, right, columns(wrong) + 1) for named, text in choices if wrong and text is right
+        ]
+        for named, text, more in [*with_wrong, *[(*choice, 0) for choice in choices]]:
             tabs = self._digits(named)
-            if tabs.width + columns(text) < room:
+            if tabs.width + columns(text) + more < room:
                 return tabs, text
         return self._digits(()), brief
 
