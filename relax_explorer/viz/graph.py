@@ -132,8 +132,8 @@ class Node:
 
     @property
     def letter(self) -> str:
-        """The letter of the class of a kernel, which it keeps without colours; empty for operators, whose names tell it."""
-        return by_family(self.family).letter if self.kind is Kind.CALL else ""
+        """The letter of the class of a kernel, which it keeps without colours; empty for operators, whose names tell it, and for heat."""
+        return by_family(self.family).letter if self.kind is Kind.CALL and self.heat < 0 else ""
 
     @property
     def marked_title(self) -> str:

@@ -7,8 +7,9 @@ a style sheet that follows the reader's `prefers-color-scheme`.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from functools import partial
 
 from relax_explorer.viz.compact import by_family
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Graph, Kind, Mark, Node
@@ -30,6 +31,7 @@ from relax_explorer.viz.layout import (
 from relax_explorer.viz.palette import DARK, HUE_OF_CLASS, LIGHT, Theme
 from relax_explorer.viz.visible import visible
 
+escape = partial(html.escape, quote=False)  # in the text of elements
 MARGIN = 16.0
 _HEADER = 30.0
 _NOTE = 16.0
@@ -227,7 +229,7 @@ def _edge_label(edge: Edge, curve: Curve) -> Iterator[str]:
         yield _backing(text, x, y)
         yield (
             f'<text class="label" x="{_n(x)}" y="{_n(y + LABEL_SIZE * 0.35)}" text-anchor="middle" '
-            f'font-family={quoteattr(FONT)} font-size="{LABEL_SIZE}" fill="{LIGHT.text}">'
+            f'font-family="{FONT}" font-size="{LABEL_SIZE}" fill="{LIGHT.text}">'
             f"{escape(text)}</text>"
         )
 
@@ -340,7 +342,7 @@ def _text(
 ) -> str:
     weight = ' font-weight="600"' if bold else ""
     return (
-        f'<text class="{css}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-family={quoteattr(FONT)} '
+        f'<text class="{css}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-family="{FONT}" '
         f'font-size="{_n(size)}" fill="{fill}"{weight}>{escape(text)}</text>'
     )
 

@@ -200,6 +200,7 @@ KINDS = {
     "int",
     "float",
     "flag",
+    "watch",
     "permission",
     "choice",
     "form",
