@@ -233,7 +233,7 @@ class PairTable:
         if apart is None:
             return pair_state(pair)
         number = cell(distance_number(apart.max_abs), _DISTANCE, ">")
-        return f"{number} {cell(distance_bar(apart, self.bar), self.bar)} {_state(pair, apart)}"
+        return f"{number} {cell(distance_bar(apart, self.bar), self.bar)} {_state(pair, apart)}".rstrip()
 
 
 def _measured(pair: Pairing) -> Delta | None:
@@ -243,9 +243,9 @@ def _measured(pair: Pairing) -> Delta | None:
 
 
 def _state(pair: Pairing, apart: Delta) -> str:
-    """`ok`, `rounding`, or how many elements differ; in float64 where that decides."""
+    """`rounding`, or how many elements differ, in float64 where that decides; empty for equal values, whose mark tells it."""
     if pair.equal:
-        return "rounding" if pair.is_rounding else "ok"
+        return "rounding" if pair.is_rounding else ""
     wrong = apart if pair.in_wide is None else pair.in_wide
     return f"{wrong.count} of {wrong.size}"
 
@@ -257,8 +257,8 @@ def distance_number(distance: float) -> str:
 
 
 def distance_bar(apart: Delta, cells: int) -> str:
-    """How large a distance is, on a logarithmic scale: `▪` at 1e-8, all cells from 1e-4 on; `=` for none."""
-    return BAR * _height(apart.max_abs, cells) if apart.max_abs else "="
+    """How large a distance is, on a logarithmic scale: `▪` at 1e-8, all cells from 1e-4 on; empty for none."""
+    return BAR * _height(apart.max_abs, cells) if apart.max_abs else ""
 
 
 def distances_line(pairs: Sequence[Pairing], width: int) -> str:
