@@ -329,8 +329,9 @@ class Frame(Moving):
         return has_stages and not is_solved
 
     def file_name(self, state: State) -> str:
-        """What stands at the left of the header: the file that is open."""
-        return Path(state.path).name if state.path else "relax-explorer"
+        """What stands at the left of the header: the file that is open, or that can't be."""
+        path = state.broken.filename if state.broken is not None and state.session is None else state.path
+        return Path(path).name if path else "relax-explorer"
 
     def position(self, state: State) -> str:
         """What stands at the right of the header: the stage."""
