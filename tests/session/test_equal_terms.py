@@ -14,7 +14,6 @@ from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import NoNan, SameOutput, bisect
 from relax_explorer.core.session.equal_terms import on_equal_terms
-from relax_explorer.core.session.former_parameters import parameters
 from relax_explorer.core.session.samples import Sample, function_of, sample_of_calls, sample_run, samples_of
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate
@@ -268,7 +267,10 @@ def test_no_pass_is_blamed_for_what_it_does_with_weights(pipeline: str, text: st
     session = rxe.Session(module_of(text), pipeline)
     session.run_all()
     if text is WEIGHTS:
-        assert parameters(session.stages[-1].module, "main") != parameters(session.stages[0].module, "main")
+        assert (
+            session.stages[-1].module.relax_functions["main"].params
+            != session.stages[0].module.relax_functions["main"].params
+        )
     assert bisect(session).failed is None
     assert all(row.equal for row in validate(session))
     # as files, whose lengths are variables of their own
@@ -338,8 +340,8 @@ def test_worked_on_weights_may_have_the_former_names() -> None:
         head + "@R.function" + main.replace("v: R.Tensor", "w: R.Tensor").replace("(x, v,", "(x, w,")
     )
     whole = session.stages[0].module
-    assert [param.name for param in parameters(same, "main")] == [
-        param.name for param in parameters(whole, "main")
+    assert [param.name for param in same.relax_functions["main"].params] == [
+        param.name for param in whole.relax_functions["main"].params
     ]
     for stages in (stages_of(whole, same), stages_of(same, whole)):
         assert bisect(stages).failed is None

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.former_parameters import Entry, completed, parameters, work_on_weights
+from relax_explorer.core.session.former_parameters import Entry, completed, work_on_weights
 from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.stages import Stage
 
@@ -43,7 +43,7 @@ def _entry(stages: Sequence[Stage], name: str) -> Entry | None:
         if first is None or last is None or first is last:
             return None
         plain = Entry(first, name, {})
-        names = [[param.name for param in parameters(module, name)] for module in (first, last)]
+        names = [[param.name for param in entry.params] for entry in (plain, Entry(last, name, {}))]
         if names[0] == names[1] and work_on_weights(last, plain) is None:
             continue  # the stages between need not be read
         entry = Entry(first, name, _values(list(_readable(way, name)), name))
@@ -55,14 +55,14 @@ def _entry(stages: Sequence[Stage], name: str) -> Entry | None:
 def _readable(stages: Sequence[Stage], name: str) -> Iterator[IRModule]:
     for stage in stages:
         with suppress(Failure):  # the test of the stage tells what is wrong with it
-            if type(stage.module.functions.get(name)) is e.Function:
+            if name in stage.module.relax_functions:
                 yield stage.module
 
 
 def _values(modules: Sequence[IRModule], name: str) -> dict[str, Array | None]:
     """The values of the parameters that become constants on the way. One that vanishes in another way has none."""
     found: dict[str, Array | None] = {}
-    for before, after in pairwise([_function(module, name) for module in modules]):
+    for before, after in pairwise([module.relax_functions[name] for module in modules]):
         missing = _missing(before, after)
         constants = _constants(before, after, missing)
         if constants and all(param in constants or not _is_used(before, param) for param in missing):
@@ -78,12 +78,6 @@ def _missing(before: e.Function, after: e.Function) -> dict[e.Var, str]:
     names = {param.name for param in after.params}
     missing = {param: param.name for param in before.params if param.name not in names}
     return missing if len(missing) + len(names) == len(before.params) else {}
-
-
-def _function(module: IRModule, name: str) -> e.Function:
-    fn = module.functions[name]
-    assert type(fn) is e.Function  # only such modules are asked
-    return fn
 
 
 def _constants(before: e.Function, after: e.Function, missing: dict[e.Var, str]) -> dict[e.Var, e.Constant]:

@@ -29,6 +29,11 @@ class Entry:
     function: str
     values: Mapping[str, Array | None]
 
+    @property
+    def params(self) -> tuple[e.Var, ...]:
+        """The parameters that are given."""
+        return self.module.relax_functions[self.function].params
+
 
 _COMPLETED: PerNode[dict[tuple[Entry, ...], IRModule]] = PerNode()
 
@@ -47,17 +52,10 @@ def completed(module: IRModule, entries: Mapping[str, Entry]) -> IRModule:
     return known[key]
 
 
-def parameters(module: IRModule, name: str) -> tuple[e.Var, ...]:
-    """The parameters of a Relax function."""
-    fn = module.functions[name]
-    assert type(fn) is e.Function  # only such functions are asked
-    return fn.params
-
-
 def _completed(module: IRModule, fn: Member, entry: Entry) -> Member:
     if type(fn) is not e.Function:
         return fn
-    params = parameters(entry.module, entry.function)
+    params = entry.params
     if _names(fn.params) == _names(params) and work_on_weights(module, entry) is None:
         return fn
     return _with_constants(fn, params, entry) or _with_weights(module, fn, params, entry) or fn
@@ -82,7 +80,7 @@ def _with_constants(fn: e.Function, params: Sequence[e.Var], entry: Entry) -> e.
 def work_on_weights(module: IRModule, entry: Entry) -> str | None:
     """The function that does the work on weights which the function did in the stage of the entry."""
     for name in (f"{entry.function}_transform_params", "transform_params"):
-        if type(module.functions.get(name)) is e.Function and name not in entry.module.functions:
+        if name in module.relax_functions and name not in entry.module.functions:
             return name
     return None
 
@@ -98,10 +96,8 @@ def _with_weights(
     weights: list[e.Expr] = list(params[count:])
     made: list[e.Binding] = []
     if work is not None:
-        whole = e.Var("transformed")
-        its_params = parameters(module, work)
-        args = _filled(its_params, weights)
-        result = module.functions[work].ret_struct_info  # type: ignore[union-attr]  # a Relax function
+        whole, worker = e.Var("transformed"), module.relax_functions[work]
+        args, result = _filled(worker.params, weights), worker.ret_struct_info
         if args is None or not isinstance(result, s.TupleStructInfo):
             return None
         made.append(e.VarBinding(whole, e.Call(e.GlobalVar(work), tuple(args))))
