@@ -59,6 +59,7 @@ async def test_a_broken_program_keeps_its_source_on_screen(size: tuple[int, int]
         assert under_cursor(app).strip() == "a = R.matmul(x, x)"
         await press(pilot, app, "4")
         assert "model.py:3:9" in screen_text(app)
+        assert screen_text(app).strip().startswith("model.py ")  # Problems names the file, too
         await press(pilot, app, "1", "]")
         assert app.screen_name == "source"
         assert "problem 2 of 2" in screen_text(app)
