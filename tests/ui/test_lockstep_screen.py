@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -349,3 +350,37 @@ def test_a_row_of_two_programs_is_made_when_it_is_drawn() -> None:
     assert sorted(rows._rows) == [1, 2]
     assert {len(row.text) for row in rows} == {pair_rows.BESIDE}
     assert "│  " not in pair_rows.PairRows(pairs, pair_rows.BESIDE - 1).heading("x", "y")
+
+
+LIFTS = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), w: R.Tensor((3, 4), "float32")):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            wt = R.permute_dims(w)
+            y = R.matmul(x, wt)
+            R.output(y)
+        return y
+"""
+
+
+async def test_the_cursor_may_stand_in_a_function_that_one_stage_lacks(tmp_path: Path) -> None:
+    """LiftTransformParams puts the work on weights first: a comparison and a bisection run what all stages have."""
+    path = tmp_path / "lifts.py"
+    path.write_text(LIFTS)
+    app = Explorer(str(path), pipeline="LiftTransformParams,BundleModelParams,LegalizeOps")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket")
+        await idle(pilot, app)
+        app.change(selection=replace(app.state.selection, function="main_transform_params", binding=None))
+        await press(pilot, app, "5")
+        await wait(pilot, lambda: app.state.compared is not None)
+        assert app.state.compared is not None
+        assert app.state.compared.result.function == "main"
+        assert app.state.compared.result.equal
+        await press(pilot, app, "1")
+        assert app.state.selection.function == "main_transform_params"
+        await press(pilot, app, "B")
+        await wait(pilot, lambda: "Every stage gives the results of the first one" in screen_text(app))

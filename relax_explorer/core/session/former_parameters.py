@@ -39,7 +39,7 @@ _COMPLETED: PerNode[dict[tuple[Entry, ...], IRModule]] = PerNode()
 
 
 def completed(module: IRModule, entries: Mapping[str, Entry]) -> IRModule:
-    """A stage whose functions take the parameters of other ones, as far as it is known how. It is made once for each stage."""
+    """A stage whose functions take the parameters of the entries, where it is known how. It is made once for each stage."""
     if not entries:
         return module
     known, key = _COMPLETED.of(module, lambda _: {}), tuple(entries.values())

@@ -50,7 +50,7 @@ class Sample:
     With `calls` it is a file of calls instead, which are made one after the other (`sample_runs`).
 
     `names` are those of the fields of tuple parameters, for files; by default those that the function tells. `entries` are the functions
-    that have other parameters in other stages: one that nobody gives, and that is a constant there, gets this value.
+    that have other parameters in other stages. A parameter that nobody gives, and that is a constant there, gets its value.
     """
 
     lengths: tuple[tuple[str, int], ...] = ()

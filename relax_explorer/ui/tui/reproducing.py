@@ -54,8 +54,7 @@ class Reproducing:
         """The stage that the passes begin with, the function that runs, and what the user gave for it."""
         session, _ = self.app.state.opened
         first = session.stages[0] if session.pipeline else stage
-        name = self.run.function()
-        name = name if type(first.module.functions.get(name)) is e.Function else first.entry
+        name = self.run.function(first)
         return first, name, with_weights(self.run.given(name), [first.module], name)
 
     # -- smaller programs -----------------------------------------------------------------------------------------

@@ -87,13 +87,14 @@ class RunControl:
 
     # -- start and end --------------------------------------------------------------------------------------------
 
-    def function(self) -> str:
-        """The function to run: that of `--func`, else the one under the cursor, else the entry."""
+    def function(self, *others: Snapshot) -> str:
+        """The function to run: that of `--func`, else the one under the cursor if these stages have it, too, else the entry."""
         stage = self.app.state.stage
         if self.call.function or stage is None:
             return self.call.function
         chosen = self.app.state.selection.function
-        return chosen if type(stage.module.functions.get(chosen)) is e.Function else stage.entry
+        is_there = all(chosen in item.module.relax_functions for item in (stage, *others))
+        return chosen if is_there else (*others, stage)[0].entry
 
     def given(self, function: str) -> CallInputs:
         """What the user said of the inputs of a function, or of the calls of a file."""

@@ -66,7 +66,7 @@ class Verdicts:
             self.app.say("the stages are the same; b chooses another one, ] goes on")
             return
         a, b = min(other, here), max(other, here)
-        name = self.run.function()
+        name = self.run.function(session.stages[a], session.stages[b])
         given, interrupt = self.run.given(name), Interrupt()
         self.interrupt = interrupt
 
@@ -123,7 +123,7 @@ class Verdicts:
         session = self.app.state.session
         if session is None:
             return
-        name = self.run.function()
+        name = self.run.function(session.stages[0])
         given, interrupt = self.run.given(name), Interrupt()
         self.interrupt = interrupt
 
