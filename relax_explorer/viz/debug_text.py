@@ -402,7 +402,8 @@ def _pair_place(runs: Lockstep, at: int) -> str:
     pair, total = runs.pair(at), len(runs.pairs)
     if pair is None:
         pairs = counted(total, "pair")
-        verdict = "both stop" if runs.verdict.equal and not runs.verdict.ran else verdict_word(runs.verdict)
+        both = runs.verdict.equal and all(runs.verdict.stopped)
+        verdict = "both stop" if both else verdict_word(runs.verdict)
         return f"start, before {pairs}" if at == 0 else f"results, after {pairs}: {verdict}"
     functions = dict.fromkeys([visible(side.function, 40) for side in (pair.a, pair.b) if side is not None])
     side = pair.b or pair.a

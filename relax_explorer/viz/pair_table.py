@@ -335,4 +335,9 @@ def verdict_word(verdict: Verdict) -> str:
     if verdict.judgement is not None and verdict.ran:
         word = judgement_word(verdict.judgement, all(apart.equal for _, apart in verdict.results))
         return {"": "equal", "rounding": "equal except for rounding", "flipped": "flipped by rounding"}[word]
-    return "equal" if verdict.ran else f"both stop: {visible(verdict.stopped[0], 200)}"
+    if verdict.ran:
+        return "equal"
+    a, b = verdict.stopped
+    if a and b:
+        return f"both stop: {visible(a, 200)}"
+    return f"not compared, {'A' if a else 'B'} can't be run here: {visible(a or b, 200)}"

@@ -12,6 +12,7 @@ from relax_explorer.viz.verdict_text import (
     attempt_line,
     bisection_lines,
     comparison_lines,
+    outcome_text,
     validation_lines,
 )
 from relax_explorer.viz.visible import counted
@@ -34,15 +35,9 @@ def _verdict(verdict: Verdict) -> str:
     return f"{verdict.sample}: {verdict.reason or 'equal'}"
 
 
-def _bisection(found: Bisection) -> str:
-    if found.failed is None:
-        return "the test holds after every pass"
-    return f"first bad pass: {found.failed.made_by} (stage {found.failed.number})"
-
-
 def _row(row: Row) -> str:
     wrong = [f"{cell.sample}: {cell.reason}" for cell in row.cells if not cell.equal]
-    return f"{row.number} {row.made_by}: {'; '.join(wrong) or 'equal'}"
+    return f"{row.number} {row.made_by}: {'; '.join(wrong) or ('not run here' if row.unknown else 'equal')}"
 
 
 def _rows(row: Row) -> Iterator[str]:
@@ -52,7 +47,7 @@ def _rows(row: Row) -> Iterator[str]:
 VERDICT_TEXTS: dict[type, Texts] = {
     Comparison: (_comparison, comparison_lines),
     Verdict: alone(_verdict),
-    Bisection: (_bisection, bisection_lines),
+    Bisection: (outcome_text, bisection_lines),
     Attempt: alone(attempt_line),
     Row: (_row, _rows),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby, takewhile
 
 from relax_explorer.core.session.bisect import Attempt, Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
@@ -20,7 +21,7 @@ from relax_explorer.viz.pair_table import (
     pair_state,
     verdict_word,
 )
-from relax_explorer.viz.visible import fit, visible
+from relax_explorer.viz.visible import counted, fit, visible
 
 _WIDTH = 80
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -115,16 +116,18 @@ def bisection_lines(found: Bisection, has_passes: bool = True) -> Iterator[str]:
     for attempt in found.attempts:
         yield _attempt(attempt, notes)
     yield from notes.lines
+    for text, unknown in groupby(found.unknown, lambda attempt: attempt.unknown):
+        yield f"{_stages([attempt.number for attempt in unknown])} can't be run here: {visible(text, 200)}"
     failed = found.failed
     if failed is None:
-        yield "the test holds after every pass"
+        yield outcome_text(found)
         return
     if len(found.attempts) == 1:
         yield "the test fails on the input already, before any pass"
         return
     verdict = found.comparison.first if found.comparison is not None else None
     where = f", in {visible(verdict.call, 200)}" if verdict is not None and verdict.call else ""
-    yield f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number}){where}"
+    yield f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number}){where}{_or_before(found)}"
     yield f"passes to leave out: {_left_out(found, has_passes)}"
     if found.place is not None:
         call = f", in call {found.place.call}" if found.place.call else ""
@@ -136,6 +139,27 @@ def bisection_lines(found: Bisection, has_passes: bool = True) -> Iterator[str]:
         yield from _bound_lines((verdict,))
     elif found.comparison is not None:
         yield "the stages before and after it agree within the tolerance: the error grew over several passes"
+
+
+def outcome_text(found: Bisection) -> str:
+    """What the test says of all stages, or the first bad pass, in a few words."""
+    if found.failed is not None:
+        return f"first bad pass: {found.failed.made_by} (stage {found.failed.number})"
+    if not found.unknown:
+        return "the test holds after every pass"
+    known = len(found.attempts) - len(found.unknown)
+    return f"the test holds for {known} of {counted(len(found.attempts), 'stage')}; nothing is known about the others"
+
+
+def _or_before(found: Bisection) -> str:
+    """That a pass before the first bad one may be to blame, as the stages between could not be judged."""
+    before = [item.number for item in takewhile(lambda item: item.unknown, found.attempts[-2::-1])]
+    return f", or one before it: {_stages(before[::-1])} can't be judged" if before else ""
+
+
+def _stages(numbers: Sequence[int]) -> str:
+    """`stage 4` or `stages 4 to 9`."""
+    return f"stage {numbers[0]}" if len(numbers) == 1 else f"stages {numbers[0]} to {numbers[-1]}"
 
 
 def attempt_line(attempt: Attempt) -> str:
@@ -152,6 +176,8 @@ def _state(attempt: Attempt, notes: _Notes) -> str:
     judgement = attempt.judgement
     if attempt.reason:
         return f"FAILS, {visible(attempt.reason, 300)}{_decision(judgement)}"
+    if attempt.unknown:
+        return "not run here"
     text = "" if judgement is None else judgement_text(judgement, attempt.worst)
     word = judgement_word(judgement, attempt.worst is None)
     return " ".join(part for part in ("holds," if word else "holds", word, notes.mark(text)) if part)
@@ -202,13 +228,15 @@ def validation_lines(rows: Sequence[Row], samples: Sequence[str]) -> Iterator[st
             for cell in row.cells
             if cell.reason
         ]
+    for text, unknown in groupby([row for row in rows if row.unknown], lambda row: row.unknown):
+        yield f"{_stages([row.number for row in unknown])} can't be run here: {visible(text, 200)}"
     if not rows:
         yield "no pass changes the program"
         return
     if nothing_compared(rows):
         return
-    wrong = [row for row in rows if not row.equal]
-    yield f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first"
+    right = [row for row in rows if row.equal and not row.unknown]
+    yield f"{len(right)} of {len(rows)} stages give the results of the first"
     yield from notes.lines
     yield f"decided by: {deciders_text(cell.judgement for row in rows for cell in row.cells)}"
     for bound in dict.fromkeys(bound for row in rows for cell in row.cells for bound in cell.bounds):
@@ -239,7 +267,7 @@ def _cell(cell: Cell, notes: _Notes) -> str:
     if not cell.equal:
         return "DIFFERENT"
     if cell.stopped:
-        return "both stop"
+        return "not run here" if cell.unknown else "both stop"
     word = judgement_word(cell.judgement, cell.worst is None) or f"{cell.max_abs:.2g}"
     text = judgement_text(cell.judgement, cell.worst) if cell.judgement is not None else ""
     return f"{word} {notes.mark(text)}".rstrip()

@@ -205,6 +205,14 @@ def test_a_program_that_never_runs_to_its_end_is_not_called_right() -> None:
         "R.exp(b)", 'R.call_pure_packed("nobody.knows", b, sinfo_args=(R.Tensor((n, 4), "float32"),))'
     )
     found = rxe.bisect([Stage(0, "a", stops), Stage(1, "b", stops)])
+    assert [item.unknown for item in found.attempts] == [
+        "c: no packed function 'nobody.knows' is registered"
+    ] * 2
+    asserts = (
+        '@R.function(pure=False)\ndef main(x: R.Tensor((2,), "float32")):\n'
+        '    _ = R.assert_op(R.const(False, "bool"), format="no")\n    return x\n'
+    )
+    found = rxe.bisect([Stage(0, "a", asserts), Stage(1, "b", asserts)])
     assert found.failed is not None
     assert "stops on every sample" in found.failed.reason
 

@@ -74,6 +74,24 @@ REFILLED = """for tx in T.thread_binding(8, thread="threadIdx.x"):
     for inner in T.thread_binding(8, thread="threadIdx.x"):
         S[inner] = A[inner]
     B[tx] = S[7 - tx]"""
+OWN_ELEMENT = """for tx in T.thread_binding(8, thread="threadIdx.x"):
+    with T.sblock("fill"):
+        v = T.axis.spatial(8, tx)
+        S[v] = A[7 - v]
+    with T.sblock("use"):
+        v = T.axis.spatial(8, tx)
+        B[v] = S[v]"""
+IN_ONE_BLOCK = """for tx in T.thread_binding(8, thread="threadIdx.x"):
+    with T.sblock("both"):
+        v = T.axis.spatial(8, tx)
+        S[v] = A[v]
+        B[v] = S[7 - v]"""
+ADDED_TO = """for tx in T.thread_binding(8, thread="threadIdx.x"):
+    with T.sblock("sum"):
+        v = T.axis.spatial(8, tx)
+        S[v] = T.float32(1)
+        S[v] = S[v] + A[7 - v]
+        B[v] = S[v] - T.float32(1)"""
 ONE_BLOCK = """for bx in T.thread_binding(8, thread="blockIdx.x"):
     S[bx] = A[bx]
     B[bx] = S[bx]"""
@@ -86,7 +104,7 @@ def shift(body: str) -> PrimFunc:
 
 
 @pytest.mark.parametrize("kernel", [compile_prim_func, uncompiled])
-@pytest.mark.parametrize("body", [APART, REFILLED, OWN])
+@pytest.mark.parametrize("body", [APART, REFILLED, OWN, OWN_ELEMENT, ADDED_TO])
 def test_threads_run_one_after_the_other(body: str, kernel: Compile) -> None:
     result = np.zeros(8, "float32")
     kernel(shift(body))(np.arange(8, dtype="float32"), result)
@@ -106,6 +124,7 @@ def test_blocks_have_memory_of_their_own() -> None:
         (TOGETHER, "exchange values through S"),
         (BY_BLOCK, "exchange values through S"),
         (BY_LET, "exchange values through S"),
+        (IN_ONE_BLOCK, "exchange values through S"),
         (BY_LOOP, "exchange values through S"),
         (WAITING, "wait for each other by T.tvm_storage_sync"),
     ],

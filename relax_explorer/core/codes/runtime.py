@@ -200,3 +200,6 @@ RANKS_APART = Code(
     "tensors that fit together. One rank ended or stopped before, or they called different collectives. TVM's runtime would wait for ever.",
     "Look for a branch that one rank takes and another does not; `--ranks` must be the number that the program was divided for.",
 )
+
+NOT_HERE = frozenset({NO_EVALUATION, UNKNOWN_PACKED, NO_KERNEL})
+"""What ends a run because this evaluator goes no further. About the program it tells nothing."""

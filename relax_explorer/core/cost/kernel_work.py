@@ -15,6 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ops.kit.flop_count import FUNCTIONS, volume
 from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.matched_views import without_views
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.traverse import accesses, is_impure, memory
 
@@ -342,6 +343,7 @@ def kernel_work(fn: t.PrimFunc) -> KernelWork:
 
 
 def _kernel_work(fn: t.PrimFunc) -> KernelWork:
+    fn = without_views(fn)
     loops, tally = _Loops(fn), Tally()
     loops.views.update({view: source for view, source in memory(fn.body).items() if source is not None})
     loops.walk(fn.body, ONE, tally)

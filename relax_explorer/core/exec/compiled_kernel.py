@@ -49,6 +49,7 @@ from relax_explorer.core.ir.dtype import HANDLE, INT64, has_type, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.ops.kit.ndarrays import in_blocks
 from relax_explorer.core.tir.independent import Iterations
+from relax_explorer.core.tir.matched_views import without_views
 from relax_explorer.core.tir.stmt import Buffer, BufferStore, Evaluate, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements
 
@@ -64,6 +65,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 
     LLVM compiles it, unless it shall be `by_numba`. Raises Failure if a part has no translation.
     """
+    fn = without_views(fn)
     divided = pieces(forwarded(fn), ANY if by_numba else PARALLEL)
     parts = None if divided is None else Divided(divided, cache, by_numba)
     return Kernel(fn, code_of(fn, cache, by_numba), Variables.of(fn), parts)
@@ -71,7 +73,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
     """The kernel of a PrimFunc that the reference evaluator runs. Raises Failure for what has no translation either."""
-    translate(fn)
+    translate(without_views(fn))
     return lengths_of(fn)
 
 
@@ -132,7 +134,7 @@ class Kernel:
     def __init__(
         self, fn: PrimFunc, code: Code | None, variables: Variables, divided: Divided | None = None
     ) -> None:
-        self.fn, self.code, self.variables, self.divided = fn, code, variables, divided
+        self.fn, self.code, self.variables, self.divided = without_views(fn), code, variables, divided
         self.told: Callable[[bool], None] | None = None  # hears when compiling begins, and when it ends
         self.checking = 0.0  # seconds in which the last call compared lengths with buffers
 

@@ -28,6 +28,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.matched_views import without_views
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 from relax_explorer.core.tir.traverse import named, scopes
@@ -148,7 +149,7 @@ class KernelWalk:
 
     def __init__(self, fn: t.PrimFunc, name: str, args: Sequence[Value], interrupt: Interrupt) -> None:
         """`args` are what the compiled text takes (`Kernel.passed`). They stay as they are."""
-        self.fn, self.name, self.interrupt = fn, name, interrupt
+        self.fn, self.name, self.interrupt = without_views(fn), name, interrupt
         self.given = args
         self.number = 0
         self.is_done = False

@@ -132,7 +132,7 @@ class Expressions:
     def refuse(self, what: str, place: object = None) -> Failure:
         """The failure for a part without translation."""
         where = place if getattr(place, "span", None) is not None else self.fn
-        return fault(codes.NO_KERNEL, f"{what} has no translation to numba", where)
+        return fault(codes.NO_KERNEL, f"{what} has no translation to machine code", where)
 
     def fact(self, holds: Callable[[Intervals], bool]) -> bool:
         """True if the text may rely on a fact: it holds for every sample."""

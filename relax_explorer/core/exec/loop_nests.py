@@ -448,12 +448,24 @@ _Depends = Mapping[p.PrimExpr, frozenset[p.PrimExpr]]  # the loops over threads 
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """A store or load in shared memory: the loops over threads around it, and those that its index depends on."""
+    """A store or load in shared memory: the loops over threads around it, and those that its index depends on.
+
+    `block` is the block with axes around it. Schedules keep what blocks read of each other, and of their own element, as in a
+    run of plain loops.
+    """
 
     buffer: Buffer
+    indices: tuple[p.PrimExpr, ...]
     is_store: bool
     loops: tuple[p.PrimExpr, ...]
     depends: frozenset[p.PrimExpr]
+    block: t.SBlock | None
+
+    def is_kept_by(self, other: _Touch) -> bool:
+        """True if a schedule keeps the order of this access and another one."""
+        if self.block is None or other.block is None:
+            return False
+        return self.block is not other.block or self.indices == other.indices
 
 
 def exchange(fn: t.PrimFunc) -> str:
@@ -462,22 +474,24 @@ def exchange(fn: t.PrimFunc) -> str:
         for expr in subexpressions(*expressions(node)):
             if isinstance(expr, p.PrimCall) and expr.op.startswith(_WAITING):
                 return f"that wait for each other by T.{expr.op}"
-    touches = list(_touches(fn.body, (), {}))
+    touches = list(_touches(fn.body, (), {}, None))
     stores = [touch for touch in touches if touch.is_store]
     for load in touches:
         for store in stores:
-            if store.buffer is load.buffer and not load.is_store:
+            if store.buffer is load.buffer and not load.is_store and not load.is_kept_by(store):
                 common = set(store.loops) & set(load.loops)
                 if common & store.depends:
                     return f"that exchange values through {load.buffer.name}"
     return ""
 
 
-def _touches(node: t.Stmt, loops: tuple[p.PrimExpr, ...], depends: _Depends) -> Iterator[_Touch]:
+def _touches(
+    node: t.Stmt, loops: tuple[p.PrimExpr, ...], depends: _Depends, block: t.SBlock | None
+) -> Iterator[_Touch]:
     """The accesses of shared memory inside a statement."""
     if type(node) is t.SeqStmt:
         for part in node.stmts:
-            yield from _touches(part, loops, depends)
+            yield from _touches(part, loops, depends, block)
             if type(part) is t.LetStmt:
                 depends = {**depends, part.var: _behind(part.value, depends)}
         return
@@ -489,13 +503,15 @@ def _touches(node: t.Stmt, loops: tuple[p.PrimExpr, ...], depends: _Depends) -> 
     elif type(node) is t.SBlock:
         values = zip(node.iter_vars, node.iter_values, strict=True)
         depends = {**depends, **{axis.var: _behind(value, depends) for axis, value in values}}
+        block = node if node.iter_vars else block
     if type(node) is t.BufferStore and _is_shared(node.buffer):
-        yield _Touch(node.buffer, True, loops, _behind_all(node.indices, depends))
+        yield _Touch(node.buffer, node.indices, True, loops, _behind_all(node.indices, depends), block)
     for expr in subexpressions(*expressions(node)):
         if isinstance(expr, (BufferLoad, BufferPtr)) and _is_shared(expr.buffer):
-            yield _Touch(expr.buffer, type(expr) is BufferPtr, loops, frozenset(loops))
+            indices = expr.indices if type(expr) is BufferLoad else ()
+            yield _Touch(expr.buffer, indices, type(expr) is BufferPtr, loops, frozenset(loops), block)
     for inner in children(node):
-        yield from _touches(inner, loops, depends)
+        yield from _touches(inner, loops, depends, block)
 
 
 def _is_shared(buffer: Buffer) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,11 +54,15 @@ Predicate = Callable[[Stage], str]
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The test of a stage: why it fails (empty if it holds), and what decided on the sample with the weightiest judgement."""
+    """The test of a stage: why it fails (empty if it holds), and what decided on the sample with the weightiest judgement.
+
+    `unknown` tells why a stage that does not fail can't be judged: it can't be run here.
+    """
 
     reason: str
     judgement: Judgement | None = None
     worst: Delta | None = None  # of a result that is out of the bound
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,9 @@ class SameOutput:
                 return replace(tested, reason=f"{tested.reason} ({sample})")
             found.append(tested)
             stops += [run.failure.message] if run.failure is not None else []
+        unknown = next((item for item in found if item.unknown), None)
+        if unknown is not None:
+            return unknown
         if stops and len(stops) == len(found):
             return Tested(f"it stops on every sample: {stops[0]}")
         judged = [(item.judgement.weight, item) for item in found if item.judgement is not None]
@@ -101,6 +108,9 @@ class SameOutput:
             run = self._against.run(stage, sample)
             return self._against_recorded(run, sample), run
         weighed, run = self._against.weighed(stage, sample)
+        unknown = run.not_here or self._against.first_run(sample).not_here
+        if unknown:
+            return Tested("", unknown=unknown), run
         return Tested(_with_message(weighed.reason, run), weighed.judgement, weighed.worst), run
 
     @cached_property
@@ -119,6 +129,8 @@ class SameOutput:
 
     def _against_recorded(self, run: Recording, sample: Sample) -> Tested:
         """The test beside recorded results. Those out of the bound may be rounded otherwise: random rounding tells."""
+        if run.not_here:
+            return Tested("", unknown=run.not_here)
         if run.failure is not None:
             return Tested(_with_message("it stops", run))
         results = run.last_results(self._against.program(sample))
@@ -160,23 +172,33 @@ class NoNan:
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
-        found = self.first_nan(stage)
-        if found is None:
-            return ""
-        call = f" in call {found[0].call}" if found[0].call else ""
-        return f"{found[0].name or 'a value'} holds NaN{call} ({found[1]})"
+        return self.tested(stage).reason
 
-    def first_nan(self, stage: Stage) -> tuple[Side, Sample] | None:
-        """The first binding whose value holds NaN, and the sample."""
+    def tested(self, stage: Stage) -> Tested:
+        """Why the stage fails, or can't be judged."""
+        unknown = ""
+        for ran, sample in self._runs(stage):
+            found = _first_nan(ran)
+            if found is not None:
+                call = f" in call {found.call}" if found.call else ""
+                return Tested(f"{found.name or 'a value'} holds NaN{call} ({sample})")
+            unknown = unknown or ran.not_here
+        return Tested("", unknown=unknown)
+
+    def first_nan(self, stage: Stage) -> Side | None:
+        """The first binding whose value holds NaN."""
+        return next((found for ran, _ in self._runs(stage) if (found := _first_nan(ran)) is not None), None)
+
+    def _runs(self, stage: Stage) -> Iterator[tuple[Recording, Sample]]:
+        """The runs of a stage on the samples that hold no NaN themselves."""
         for sample in self.samples:
             given = sample_run(self.first, self.function, sample)
-            if any(map(_has_nan, given.values)):
-                continue  # NaN is given
-            run = given.recorded(stage.module, self.cache, self.interrupt)
-            for item in run.productions:
-                if _has_nan(item.value):
-                    return side_of(item), sample
-        return None
+            if not any(map(_has_nan, given.values)):
+                yield given.recorded(stage.module, self.cache, self.interrupt), sample
+
+
+def _first_nan(run: Recording) -> Side | None:
+    return next((side_of(item) for item in run.productions if _has_nan(item.value)), None)
 
 
 def _has_nan(value: Value) -> bool:
@@ -215,8 +237,10 @@ _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes ap
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Attempt(Readable):
-    """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its
-    results, on the sample with the weightiest judgement; `worst` is the distance of a result there that is out of the bound.
+    """The test of one stage: `reason` tells why it failed, `unknown` why it can't be judged here; both are empty if it held.
+
+    `judgement` tells what decided about its results, on the sample with the weightiest judgement; `worst` is the distance of a
+    result there that is out of the bound.
     """
 
     number: int
@@ -224,6 +248,7 @@ class Attempt(Readable):
     reason: str
     judgement: Judgement | None = None
     worst: Delta | None = None
+    unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +261,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Bisection(Readable):
-    """The tests of the stages in order; the last one is the first that failed, unless all hold.
+    """The tests of the stages in order; the last one is the first that failed, unless all hold or can't be judged.
 
     `left_out` are passes to leave out, None if no set is known. `comparison` compares the first bad stage with the one before,
     for the test of equal results; `place` is the first binding with NaN, for the test of NaN.
@@ -251,6 +276,11 @@ class Bisection(Readable):
     def failed(self) -> Attempt | None:
         """The first failing stage."""
         return self.attempts[-1] if self.attempts[-1].reason else None
+
+    @property
+    def unknown(self) -> tuple[Attempt, ...]:
+        """The stages that can't be judged here."""
+        return tuple([attempt for attempt in self.attempts if attempt.unknown])
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +330,13 @@ def bisect(
         changing = [item.number - 1 for item in build.snapshots[1:] if item.changed]
         changing.sort(key=lambda number: (number != failed.number - 1, -number))
         out = left_out(stages[0], build.passes, changing, test, executor, told, _right(build.snapshots))
-    before, bad = stages[len(attempts) - 2 : len(attempts)]
+    bad = stages[len(attempts) - 1]
+    before = next(stages[n] for n in range(len(attempts) - 2, -1, -1) if n == 0 or not attempts[n].unknown)
     comparison = place = None
     if isinstance(test, SameOutput):
         comparison = _wrong_binding(build, test, before, bad, interrupt)
     elif isinstance(test, NoNan):
-        found = test.first_nan(bad)
-        place = found[0] if found is not None else None
+        place = test.first_nan(bad)
     return Bisection(tuple(attempts), out, comparison, place)
 
 
@@ -342,7 +372,8 @@ def first_failing(
     attempts = []
     found = mapped(executor, _tested, [_Test(predicate, stage) for stage in stages], "stage", told)
     for stage, tested in zip(stages, found, strict=False):
-        attempts.append(Attempt(stage.number, stage.made_by, tested.reason, tested.judgement, tested.worst))
+        parts = (tested.reason, tested.judgement, tested.worst, tested.unknown)
+        attempts.append(Attempt(stage.number, stage.made_by, *parts))
         if tested.reason:
             break
     return attempts
@@ -355,9 +386,9 @@ def _tested(test: _Test) -> Tested:
         problem = failure.diagnostics[0]
         return Tested(f"{problem.code}: {problem.message}")
     predicate = test.predicate
-    return (
-        predicate.tested(test.stage) if isinstance(predicate, SameOutput) else Tested(predicate(test.stage))
-    )
+    if isinstance(predicate, (SameOutput, NoNan)):
+        return predicate.tested(test.stage)
+    return Tested(predicate(test.stage))
 
 
 def left_out(

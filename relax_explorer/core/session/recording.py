@@ -17,6 +17,7 @@ import numpy as np
 
 from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.codes.runtime import NOT_HERE
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
@@ -116,6 +117,12 @@ class Recording:
     ends: tuple[Value, ...] = ()
     ends_at: tuple[int, ...] = ()  # the places of `ends` in the result
     returned: Value = None  # the result with its caches, of one call
+
+    @property
+    def not_here(self) -> str:
+        """Why the program can't be run here to its end, which tells nothing about it; empty if that is not what stopped it."""
+        stopped = self.failure
+        return stopped.message if stopped is not None and stopped.code in NOT_HERE else ""
 
     def last_results(self, program: CallProgram | None) -> list[Value]:
         """The results of the last call, without caches: those that a file of right results holds as out0, out1, …"""

@@ -200,6 +200,8 @@ def _is_same_run(a: Recording, b: Recording) -> bool:
 class Cell:
     """One stage on one sample: the reason of a difference (empty if equal), the largest distance, the message of a stop.
 
+    `unknown` tells why the stage, or the first one, can't be run here, so that nothing tells whether they are equal.
+
     `bounds` are the bounds that its results are compared with. `judgement` tells what decided, `worst` the distance of the result with
     the most elements out of the bound, if there are any.
     """
@@ -211,10 +213,11 @@ class Cell:
     bounds: tuple[str, ...] = ()
     judgement: Judgement | None = None
     worst: Delta | None = None
+    unknown: str = ""
 
     @property
     def equal(self) -> bool:
-        """True if the results are those of the first stage, except for rounding."""
+        """True if nothing tells the results from those of the first stage, except for rounding."""
         return not self.reason
 
 
@@ -230,6 +233,11 @@ class Row(Readable):
     def equal(self) -> bool:
         """True if no sample tells the stage from the first one."""
         return all(cell.equal for cell in self.cells)
+
+    @property
+    def unknown(self) -> str:
+        """Why nothing is known about a stage without a difference; empty if its results were compared."""
+        return next((cell.unknown for cell in self.cells if cell.unknown), "") if self.equal else ""
 
 
 def validate(
@@ -277,7 +285,10 @@ def _cell(against: AgainstFirst, trial: Trial) -> Cell:
     most = max([apart.max_abs for _, apart in weighed.results], default=0.0)
     bounds = tuple(dict.fromkeys(apart.bound for _, apart in weighed.results if apart.bound))
     stopped = stops[0] if stops else ""
-    return Cell(str(trial.sample), weighed.reason, most, stopped, bounds, weighed.judgement, weighed.worst)
+    unknown = next((run.not_here for run in runs if run.not_here), "")
+    return Cell(
+        str(trial.sample), weighed.reason, most, stopped, bounds, weighed.judgement, weighed.worst, unknown
+    )
 
 
 def _cell_of(trial: Trial) -> Cell:

@@ -327,6 +327,11 @@ class Verdict(Readable):
         return not self.reason
 
     @property
+    def unknown(self) -> bool:
+        """True if one of the programs can't be run here, so that nothing tells whether they differ."""
+        return self.equal and self.stopped[0] != self.stopped[1] and not all(self.stopped)
+
+    @property
     def ran(self) -> bool:
         """True if both runs ended with a result."""
         return not any(self.stopped)
@@ -360,8 +365,11 @@ class Comparison(Readable):
 def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tuple[tuple[str, Delta], ...]]:
     """Why two runs differ for their caller (empty if they do not), and the distances of their results.
 
-    Compared are results, inputs that were overwritten, and printed lines. Two runs that both stop are equal.
+    Compared are results, inputs that were overwritten, and printed lines. Two runs that both stop are equal, and nothing tells one
+    that can't be made here from the other.
     """
+    if a.not_here or b.not_here:
+        return "", ()
     if a.failure is not None or b.failure is not None:
         if a.failure is not None and b.failure is not None:
             return f"A stops in call {a.call}, B in call {b.call}" if a.call != b.call else "", ()

@@ -495,5 +495,6 @@ def validate(input: str, passes: str | None, **options: Any) -> Result:
 
     rows = interruptible(work)
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)
-    equal = output.OK if ran and not skipped else output.CANNOT
+    is_known = ran and not skipped and not any(row.unknown for row in rows)
+    equal = output.OK if is_known else output.CANNOT
     return validated(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], equal)

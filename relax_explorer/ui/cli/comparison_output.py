@@ -28,12 +28,15 @@ NOTHING_COMPARED = "every run stopped, so nothing was compared"
 
 def compared(result: Comparison, everything: bool, programs: ModuleDiff | None = None) -> Result:
     """A comparison, sample by sample. `programs` is the difference of the two programs, if it is asked for."""
-    equal = output.OK if result.ran else output.CANNOT
+    is_equal = result.equal and not any(verdict.unknown for verdict in result.verdicts)
+    equal = output.OK if result.ran and is_equal else output.CANNOT
 
     def data() -> dict[str, Any]:
-        verdicts = [{**asdict(verdict), "equal": verdict.equal} for verdict in result.verdicts]
+        verdicts = [
+            {**asdict(verdict), "equal": verdict.equal and not verdict.unknown} for verdict in result.verdicts
+        ]
         same = {} if programs is None else {"programs": {"equal": programs.is_empty, "stat": programs.stat}}
-        return {**asdict(result), "verdicts": verdicts, "equal": result.equal, **same}
+        return {**asdict(result), "verdicts": verdicts, "equal": is_equal, **same}
 
     head = [] if programs is None else _program_lines(programs)
     remark = [Remark(NOTHING_COMPARED)] if result.equal and not result.ran else []
@@ -67,7 +70,7 @@ def bisected(found: Bisection, name: str, test: str, has_passes: bool, equal: in
         verdict_lines(
             chain([f"{visible(name, 200)}: test {visible(test, 200)}"], bisection_lines(found, has_passes))
         ),
-        equal if found.failed is None else output.FOUND,
+        output.FOUND if found.failed is not None else output.CANNOT if found.unknown else equal,
     )
 
 
@@ -76,7 +79,7 @@ def _bisection_data(found: Bisection) -> dict[str, Any]:
     verdict = found.comparison.first if found.comparison is not None else None
     out = found.left_out
     return {
-        "holds": failed is None,
+        "holds": failed is None and not found.unknown,
         "first_bad": None if failed is None else asdict(failed),
         "attempts": [asdict(attempt) for attempt in found.attempts],
         "leave_out": None
@@ -98,7 +101,7 @@ def validated(rows: Sequence[Row], first: str, samples: Sequence[str], equal: in
         lambda: {
             "first": first,
             "samples": samples,
-            "stages": [{**asdict(row), "equal": row.equal} for row in rows],
+            "stages": [{**asdict(row), "equal": row.equal and not row.unknown} for row in rows],
         },
         verdict_lines(chain([f"against {visible(first, 200)}"], validation_lines(rows, samples), remark)),
         equal if all(row.equal for row in rows) else output.FOUND,

@@ -174,7 +174,7 @@ def status(failure: Failure) -> int:
 
     usage = {syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, passes.UNKNOWN_PASS, passes.BAD_OPTION,
              runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT, relations.NOTATION}  # fmt: skip
-    cannot = {runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE,
+    cannot = {*runtime.NOT_HERE, runtime.TOO_LARGE,
               foreign.NO_INTERPRETER, foreign.NO_PACKAGE, foreign.TOO_LONG, foreign.NOT_READ_BACK, foreign.NOT_ALLOWED}  # fmt: skip
     codes = {item.code for item in failure.diagnostics if item.is_error}
     if codes & usage:

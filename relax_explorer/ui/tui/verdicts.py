@@ -255,8 +255,11 @@ def _attempt_rows(session: Session, found: Bisection) -> list[Row]:
         name = side.name if item.reason and side is not None else ""
         word = judgement_word(item.judgement, item.worst is None)
         state = f"✗ {visible(item.reason, 200)}" if item.reason else f"holds, {word}" if word else "holds"
+        if item.unknown:
+            state = f"can't be run here: {visible(item.unknown, 200)}"
         text = f"{item.number:>3} {visible(item.made_by, 40):<26} {state}"
-        rows.append(Row(text, "✗" if item.reason else "✓", (_number(session, item.number), name)))
+        mark = "✗" if item.reason else "·" if item.unknown else "✓"
+        rows.append(Row(text, mark, (_number(session, item.number), name)))
     return rows
 
 
