@@ -169,7 +169,7 @@ CHECK = Command(
     Handler("checking", "check"),
     (
         INPUTS,
-        PROFILE,
+        PROFILE_OR_AUTO,
         choice(
             "--dialect",
             "the dialect of the texts (default: as each text tells)",

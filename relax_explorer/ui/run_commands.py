@@ -396,7 +396,7 @@ BISECT = Command(
         *SAMPLING,
         CALLS,
         *SIDE_BY_SIDE,
-        PROFILE,
+        PROFILE_OR_AUTO,
         JSON,
     ),
     (

@@ -7,7 +7,58 @@ import pytest
 import relax_explorer as rxe
 
 HEAD = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4,), "int32")):\n'
+THREAD = 'for i in T.thread_binding(4, thread="threadIdx.x"):\n'
+LOCAL = '    L = T.alloc_buffer((4,), "int32", scope="local")\n    L1 = T.alloc_buffer((1,), "int32", scope="local")\n'
 WRONG = {
+    "a sum": (THREAD + "    B[0] = B[0] + 1", "RX0063"),
+    "a value of a thread": (THREAD + LOCAL + "    L1[0] = A[i, 0]\n    B[0] = L1[0]", "RX0063"),
+    "a value that some threads store": (
+        THREAD + LOCAL + "    L1[0] = 0\n    if i == 0:\n        L1[0] = 1\n    B[0] = L1[0]",
+        "RX0063",
+    ),
+    "a value of the iteration before": (
+        THREAD
+        + LOCAL
+        + "    L1[0] = 0\n    for k in range(3):\n        B[0] = L1[0]\n        L1[0] = A[i, k]",
+        "RX0063",
+    ),
+    "a value of the iteration before, two loops further in": (
+        THREAD
+        + LOCAL
+        + "    L1[0] = 0\n    for k in range(3):\n        for m in range(2):\n            B[0] = L1[0]\n"
+        "        for m in range(2):\n            L1[0] = A[i, k]",
+        "RX0063",
+    ),
+    "a reset that may not happen": (
+        THREAD
+        + LOCAL
+        + "    L1[0] = A[i, 0]\n    for k in range(A[0, 0]):\n        L1[0] = 0\n    B[0] = L1[0]",
+        "RX0063",
+    ),
+    "a reset of a part": (
+        THREAD + LOCAL + "    L[3] = A[i, 0]\n    for k in range(3):\n        L[k] = 0\n    B[0] = L[3]",
+        "RX0063",
+    ),
+    "a reset of one column": (
+        THREAD + LOCAL + "    L[3] = A[i, 0]\n    for k in range(4):\n        L[0] = 0\n    B[0] = L[3]",
+        "RX0063",
+    ),
+    "a loop of other lengths": (
+        THREAD
+        + LOCAL
+        + "    L1[0] = 0\n    for k in range(A[i, 0]):\n        L1[0] = L1[0] + 1\n    B[0] = L1[0]",
+        "RX0063",
+    ),
+    "a value that a loop leaves early": (
+        THREAD
+        + LOCAL
+        + "    L1[0] = A[i, 0]\n    while L1[0] > 0:\n        L1[0] = L1[0] - 1\n    B[0] = L1[0]",
+        "RX0063",
+    ),
+    "memory of a block, index of a thread": (
+        THREAD + '    S = T.alloc_buffer((4,), "int32", scope="shared")\n    S[i] = A[i, 0]\n    B[0] = S[i]',
+        "RX0063",
+    ),
     "a parallel loop": ("for i in T.parallel(4):\n    B[0] = A[i, 0]", "RX0063"),
     "a thread": ('for i in T.thread_binding(4, thread="threadIdx.x"):\n    B[1] = A[i, 0]', "RX0063"),
     "an axis of another loop": (
@@ -29,6 +80,23 @@ WRONG = {
     ),
 }
 RIGHT = {
+    "the same value": THREAD + "    B[0] = A[0, 0] + 5",
+    "an element of a thread": THREAD + LOCAL + "    L1[0] = i\n    B[L1[0]] = A[i, 0]",
+    "an element that a loop chooses": THREAD
+    + LOCAL
+    + "    L1[0] = i\n    while L1[0] < 4:\n        B[L1[0]] = A[i, 0]\n        L1[0] = L1[0] + 4",
+    "a value that is reset": THREAD + LOCAL + "    L1[0] = A[i, 0]\n    L1[0] = 0\n    B[0] = L1[0]",
+    "memory that a loop resets": THREAD
+    + LOCAL
+    + "    L[3] = A[i, 0]\n    for k in range(4):\n        L[k] = 0\n    B[0] = L[3]",
+    "memory that is reset, and then summed": THREAD
+    + LOCAL
+    + "    L1[0] = A[i, 0]\n    for m in range(2):\n        L1[0] = 0\n        for k in range(4):\n"
+    "            L1[0] = L1[0] + A[0, k]\n    B[0] = L1[0]",
+    "memory of a block": THREAD
+    + '    S = T.alloc_buffer((4,), "int32", scope="shared")\n    S[i] = A[i, 0]\n    B[0] = S[0]',
+    "an axis that is bound again": THREAD
+    + '    for j in T.thread_binding(4, thread="threadIdx.x"):\n        B[j] = A[j, 0]',
     "each its own": "for i in T.parallel(4):\n    B[i] = A[i, 0]",
     "through an axis": 'for i in T.parallel(4):\n    with T.sblock("b"):\n        v = T.axis.spatial(4, i)\n        B[v] = A[v, 0]',
     "one of the threads": 'for i in T.thread_binding(4, thread="threadIdx.x"):\n    if i == 0:\n        B[1] = A[i, 0]',

@@ -183,3 +183,51 @@ class Module:
         "run", str(dumps), "--stage", "1", "--input", "x=ones", "--input", f"*={tmp_path / 'w.npz'}"
     )
     assert "[20. 20.]" in done.stdout, done.output
+
+
+# -- whose rules hold ------------------------------------------------------------------------------------------------
+
+IN_A_BLOCK = """@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32"), cache: R.Object):
+        with R.dataflow():
+            y = R.call_dps_packed("vm.builtin.other", (cache, x), out_sinfo=R.Tensor((2,), "float32"))
+            R.output(y)
+        return y
+"""
+"""The specification forbids the call in a dataflow block, TVM makes it there for each cache of keys and values."""
+
+
+def test_stages_that_tvm_made_are_judged_by_its_rules(tmp_path: Path) -> None:
+    for name in ("00_input.py", "01_LegalizeOps.py"):
+        (tmp_path / name).write_text(IN_A_BLOCK)
+    both = rxe_cli("check", str(tmp_path))
+    assert both.exit_code == 0
+    assert "warning[RX0112]" in both.stdout
+    assert rxe_cli("bisect", str(tmp_path), "--test", "well-formed").exit_code == 0
+    by_specification = rxe_cli("check", str(tmp_path), "--profile", "spec")
+    assert by_specification.exit_code == 1
+    alone = rxe_cli("check", str(tmp_path / "00_input.py"))
+    assert alone.exit_code == 1
+    assert "error[RX0112]" in alone.stdout
+    assert rxe_cli("bisect", str(tmp_path), "--test", "well-formed", "--profile", "spec").exit_code == 1  # fmt: skip
+
+
+def test_what_tvm_would_not_read_again_is_no_fault_of_a_stage(tmp_path: Path) -> None:
+    """TVM prints an argument of R.builtin.alloc_tensor that it refuses to read."""
+    (tmp_path / "00_input.py").write_text(ONCE_MORE.format("R.add(x, x)"))
+    allocated = 'R.builtin.alloc_tensor(R.shape([2]), R.dtype("float32"), R.prim_value(0), R.str("global"), ty_args=[R.Tensor((2,), "float32")])'
+    (tmp_path / "01_CallTIRRewrite.py").write_text(ONCE_MORE.format(allocated))
+    assert rxe_cli("check", str(tmp_path)).exit_code == 0
+    assert rxe_cli("bisect", str(tmp_path), "--test", "well-formed").exit_code == 0
+
+
+ONCE_MORE = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        R.func_attr({{"relax.force_pure": True}})
+        y = {}
+        return y
+"""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from relax_explorer.core.arith.prove import division_by_zero, is_negative
-from relax_explorer.core.check import memory_hazards, prim_funcs, purity
+from relax_explorer.core.check import kernel_loops, memory_hazards, prim_funcs, purity
 from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.compatible import bound_below, defined_dims
 from relax_explorer.core.check.matching import free_dims
@@ -132,7 +132,7 @@ def violations(
                 found = purity.violations(fn, assume_pure)
                 yield from found if has_marks or assume_pure else purity.without_marks(found)
     yield from prim_funcs.direct_calls(module)
-    yield from prim_funcs.loop_violations(module)
+    yield from kernel_loops.loop_violations(module)
     yield from prim_funcs.unbound_lengths(module)
     yield from impossible_lengths(module)
     yield from memory_hazards.violations(module, new)

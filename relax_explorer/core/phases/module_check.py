@@ -179,6 +179,12 @@ def lenient(item: Diagnostic) -> Diagnostic:
     return replace(item, severity=Severity.WARNING) if item.is_ours and item.is_error else item
 
 
+def of_recorded(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The problems of a stage that TVM printed itself: what it would not read again is none."""
+    kept = [item for item in found if not item.tvm_only or item.code.severity < Severity.ERROR]
+    return tuple([replace(item, severity=None) if item.tvm_only else item for item in kept])
+
+
 def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:
     """True if `check` finds no error.
 

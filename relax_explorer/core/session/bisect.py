@@ -213,9 +213,10 @@ def _has_nan(value: Value) -> bool:
 
 @dataclass(frozen=True)
 class WellFormed:
-    """The stage breaks no rule of the language, and its plan of memory destroys nothing."""
+    """The stage breaks no rule of the language, and its plan of memory destroys nothing. TVM made stages that are recorded."""
 
     profile: str = "spec"
+    is_recorded: bool = False
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
@@ -225,6 +226,8 @@ class WellFormed:
             raise
         except Failure as failure:
             problems = list(failure.diagnostics)
+        if self.is_recorded:
+            problems = list(rules.of_recorded(problems))
         errors = [item for item in problems if item.is_error or item.unchecked or item.code.unchecked]
         return f"{errors[0].code}: {errors[0].message}" if errors else ""
 

@@ -47,6 +47,10 @@ class Build:
         """True if there are several stages, or a folder of them: not one program."""
         return len(self.stages) > 1 or self.is_folder
 
+    def rules(self, profile: str) -> str:
+        """The profile by which its stages are checked: of `auto`, TVM's for those that TVM made, else the specification's."""
+        return profile if profile != "auto" else "tvm" if self.is_recorded else "spec"
+
     @property
     def every(self) -> tuple[Stage, ...]:
         """All stages by their numbers, those beside the main lineage included."""

@@ -14,7 +14,7 @@ from relax_explorer.core.codes import CODES
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.phases.module_check import check as module_check
-from relax_explorer.core.phases.module_check import problems
+from relax_explorer.core.phases.module_check import of_recorded, problems
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage, distinct
 from relax_explorer.ui.cli import output
@@ -57,17 +57,9 @@ def check_path(
     for number, stage in enumerate(build.stages):
         # TVM knew the operators of a stage that it recorded
         known = allow_unknown_ops or shown[number] is not None
-        found = _checked(partial(_module, stage, dialect), profile, prover, known)
-        texts.append(CheckedText(path, _of_stage(found, shown[number]), shown[number]))
+        found = _checked(partial(_module, stage, dialect), build.rules(profile), prover, known)
+        texts.append(CheckedText(path, found if shown[number] is None else of_recorded(found), shown[number]))
     return texts
-
-
-def _of_stage(found: tuple[Diagnostic, ...], stage: Stage | None) -> tuple[Diagnostic, ...]:
-    """The problems of a text. TVM printed a recorded stage itself: there, what it would not read again is no problem."""
-    if stage is None:
-        return found
-    kept = [item for item in found if not item.tvm_only or item.code.severity < Severity.ERROR]
-    return tuple([replace(item, severity=None) if item.tvm_only else item for item in kept])
 
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:

@@ -437,7 +437,8 @@ def bisect(
 ) -> Result:  # fmt: skip
     """Find the first stage that fails a test."""
     sampling = Sampling(**options)
-    build, skipped = build_of(input, passes, sampling.func, profile)
+    of_passes = "spec" if profile == "auto" else profile
+    build, skipped = build_of(input, passes, sampling.func, of_passes)
     if len(build.stages) == 1:
         raise _one_stage("bisect", build)
     allowed = sampling.tolerance()
@@ -452,7 +453,7 @@ def bisect(
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
                 "no-nan": NoNan(first, function, chosen, cache, interrupt),
-                "well-formed": WellFormed(profile),
+                "well-formed": WellFormed(build.rules(profile), build.is_recorded),
             }
             predicate = CommandTest(command) if command else tests[test]
             return find(build, predicate, executor=pool, interrupt=interrupt, told=told)

@@ -70,7 +70,7 @@ def session_of(build: Build, passes: str | None, usual: str = "", profile: str =
     passes = passes_from(build, passes)
     cache, rules = directories.kernel_cache(), "spec" if profile == "auto" else profile
     if build.is_recorded and passes is None:
-        session: Session = RecordedSession(build, cache, "tvm" if profile == "auto" else profile)
+        session: Session = RecordedSession(build, cache, build.rules(profile))
     else:
         pipeline = with_files(pipeline_of(build, passes or usual), rules)
         session = Session(build.stages[0].module, pipeline, build.path, cache, rules)

@@ -87,8 +87,8 @@ def session_of(build: Build, pipeline: str, profile: str) -> Session:
     """The session of a program, or of the stages of a build. Raises Failure or ParseError."""
     cache = directories.kernel_cache()
     if build.is_recorded:  # TVM made them, so its rules hold
-        return RecordedSession(build, cache, "tvm" if profile == "auto" else profile)
-    rules = "spec" if profile == "auto" else profile
+        return RecordedSession(build, cache, build.rules(profile))
+    rules = build.rules(profile)
     session = Session(
         build.stages[0].module, with_files(pipeline_of(build, pipeline), rules), build.path, cache, rules
     )
