@@ -487,7 +487,7 @@ class Machine:
         kernel = by_symbol(self.module, name)
         if kernel is not None:
             return call_kernel(self, at, kernel, list(args))
-        function = packed.find(name)
+        function = packed.find(name, args)
         builtin = vm_builtins.TABLE.get(name)
         if function is None and builtin is not None:
             return overwriting(self, args, lambda: guarded(self, at, lambda: builtin(self, at, list(args))))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from relax_explorer.core.exec.played import Played
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.kit.decl import Op
@@ -34,8 +35,11 @@ def packed_function(name: str) -> Callable[[Packed], Packed]:
     return register
 
 
-def find(name: str) -> Packed | None:
-    """The packed function called `name`, or None."""
+def find(name: str, args: Sequence[Value] = ()) -> Packed | None:
+    """The packed function called `name`, or None. An object among the arguments that plays its calls back answers itself."""
+    played = next((item for item in args if isinstance(item, Played)), None)
+    if played is not None:
+        return partial(played.answer, name)
     return _REGISTRY.get(name) or _runtime().get(name)
 
 

@@ -76,16 +76,30 @@ class CompiledRuns:
         run = self.runs[number - 1]
         if number == 1:
             self._returned.clear()
-        arguments = run.completed(self._returned)
-        if arguments is None:
+        here, is_played = self._made(run, stage, interrupt)
+        if here is None:
             return BesideOurs(number, run, None, None)
-        here = SampleRun(run.name, Arguments(arguments)).recorded(stage, self.cache, interrupt)
-        self._returned.append(here.returned)
+        if not is_played:
+            self._returned.append(here.returned)
         is_last = stage is self.last
         values = {name: value for name, value in run.values.items() if is_last or name.startswith("out")}
         found = BesideOurs(number, run, here, beside(here, values, tolerance, lambda found: None))
         assert found.verdict is not None  # it was made just now
-        return replace(found, verdict=replace(found.verdict, sample=found.label))
+        label = f"{found.label}, with what calls of its objects gave there" if is_played else found.label
+        return replace(found, verdict=replace(found.verdict, sample=label))
+
+    def _made(
+        self, run: CompiledRun, stage: IRModule, interrupt: Interrupt | None
+    ) -> tuple[Recording | None, bool]:
+        """The run here, and whether calls of objects were played back: nobody may have told what was done to a cache before it."""
+        here, given = None, run.completed(self._returned)
+        if given is not None:
+            here = SampleRun(run.name, Arguments(given)).recorded(stage, self.cache, interrupt)
+        played = run.played() if here is None or here.failure is not None else None
+        if played is None:
+            return here, False
+        again = SampleRun(run.name, Arguments(played)).recorded(stage, self.cache, interrupt)
+        return (here, False) if here is not None and again.failure is not None else (again, True)
 
     def chosen(
         self, number: int | None, tolerance: Tolerance, interrupt: Interrupt | None = None, function: str = ""

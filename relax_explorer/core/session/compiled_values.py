@@ -14,6 +14,7 @@ import numpy as np
 
 from relax_explorer import recorder
 from relax_explorer.core.exec.memory import Stateful
+from relax_explorer.core.exec.played import Played, PlayedCall
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
@@ -41,7 +42,7 @@ class CompiledRun:
     """One run of a function of the compiled program: its arguments, and its values by the names of variables, results as out0, out1, ….
 
     An argument that no call told is None, such as a cache. `times` are the seconds that the call of each binding took,
-    `fillers` the calls that wrote into what others had allocated.
+    `fillers` the calls that wrote into what others had allocated, `objects` those that took objects which are not recorded.
     """
 
     name: str
@@ -50,6 +51,7 @@ class CompiledRun:
     values: Mapping[str, Value]
     times: Mapping[e.VarBinding, float]
     fillers: Mapping[e.Var, e.VarBinding]
+    objects: tuple[PlayedCall, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -78,6 +80,23 @@ class CompiledRun:
                 value = fitting[-1]
             found.append(value)
         return tuple(found)
+
+    def played(self) -> tuple[Value, ...] | None:
+        """The arguments, with one object that answers as all objects did. None if an argument is unknown that is no object."""
+        answering = Played(self.objects)
+        found = [
+            _object_as(param.struct_info, answering) if value is None else value
+            for param, value in zip(self.function.params, self.arguments, strict=True)
+        ]
+        return None if not self.objects or any(item is None for item in found) else tuple(found)
+
+
+def _object_as(info: s.StructInfo | None, answering: Played) -> Value:
+    """An object, or a tuple of it, where a parameter takes one; else None."""
+    if isinstance(info, s.TupleStructInfo) and info.fields:
+        fields = tuple([_object_as(field, answering) for field in info.fields])
+        return None if any(item is None for item in fields) else fields
+    return answering if isinstance(info, s.ObjectStructInfo) else None
 
 
 def _parts(returned: Sequence[Value]) -> Iterator[Value]:
@@ -108,16 +127,24 @@ def compiled_runs(container: Container, module: IRModule) -> Iterator[CompiledRu
         while at < len(names):
             name, pairs = max(
                 [(name, _beside(names, at, calls_of)) for name, calls_of in wanted.items()],
-                key=lambda item: len(item[1]),
+                key=lambda item: _likeness(item[1], len(wanted[item[0]])),
                 default=("", []),
             )
             if not pairs:
                 at += 1
                 continue
-            function = module.relax_functions[name]
+            function, end = module.relax_functions[name], pairs[-1][0] + 1
             laid = [(wanted[name][n].place, calls[i]) for i, n in pairs]
-            yield _Filled(function, container, dict(laid_out(laid))).run(name)
-            at = pairs[-1][0] + 1
+            yield _Filled(function, container, dict(laid_out(laid))).run(name, calls[at:end])
+            at = end
+
+
+def _likeness(pairs: Sequence[tuple[int, int]], calls: int) -> tuple[float, int]:
+    """How well recorded calls fit to those of a function: which part of both lists is in pairs, and how many pairs there are."""
+    if not pairs:
+        return 0.0, 0
+    recorded = pairs[-1][0] - pairs[0][0] + 1
+    return len(pairs) / max(recorded, calls), len(pairs)
 
 
 def laid_out(pairs: Sequence[tuple[object, Json]]) -> Iterator[tuple[e.VarBinding, Json]]:
@@ -163,8 +190,8 @@ class _Filled:
     empty: set[e.Var] = field(default_factory=set)
     fillers: dict[e.Var, e.VarBinding] = field(default_factory=dict)
 
-    def run(self, name: str) -> CompiledRun:
-        """The run."""
+    def run(self, name: str, calls: Sequence[Json]) -> CompiledRun:
+        """The run that made these calls."""
         for binding, line in self.lines.items():
             self._call(binding, line)
         arguments = [self._argument(param) for param in self.function.params]
@@ -178,7 +205,14 @@ class _Filled:
                 break
             values[f"out{number}"] = self.told[part]
         times = {binding: seconds(line.get("seconds")) for binding, line in self.lines.items()}
-        return CompiledRun(name, self.function, tuple(arguments), values, times, self.fillers)
+        objects = tuple([self._played(line) for line in calls if _takes_object(line)])
+        return CompiledRun(name, self.function, tuple(arguments), values, times, self.fillers, objects)
+
+    def _played(self, line: Json) -> PlayedCall:
+        arrays = [item for item in map(self._value, line["operands"]) if _is_array(item)]
+        return PlayedCall(
+            str(line.get("name")), arrays[-1] if arrays else None, self._value(line.get("result"))
+        )
 
     def _tuples(self) -> dict[e.Expr, e.Expr]:
         """The tuples and copies that variables stand for."""
@@ -223,6 +257,20 @@ class _Filled:
         if isinstance(told, list) and all(type(item) is int for item in told):
             return Shape(told)
         return None
+
+
+_OF_THE_MACHINE = frozenset({"Storage", "Function", "c_void_p"})
+
+
+def _takes_object(line: Json) -> bool:
+    """True for a call with an object of the runtime, such as a cache."""
+    operands = line.get("operands")
+    kinds = (
+        [item.get("type") for item in operands if isinstance(item, dict)]
+        if isinstance(operands, list)
+        else []
+    )
+    return any(kind is not None and kind not in _OF_THE_MACHINE for kind in kinds)
 
 
 def _as(array: Array, dtype: str) -> Value:
