@@ -159,7 +159,7 @@ def test_a_nan_is_found_in_the_call_that_makes_it() -> None:
     chosen = sample(STEPS.replace("[[3, 4]]", "[[3, -4]]"))
     found = NoNan(stage, "calls", [chosen]).first_nan(stage)
     assert found is not None
-    assert (found[0].name, found[0].call) == ("double", 3)
+    assert (found.name, found.call) == ("double", 3)
 
 
 def test_lock_step_goes_through_all_calls() -> None:

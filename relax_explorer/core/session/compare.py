@@ -282,7 +282,7 @@ def _as(stored: Value, value: Value) -> Value:
     return read_as(stored, getattr(value, "dtype", None))
 
 
-def _beside(
+def random_rounding(
     judge: Judge, ran: Ran, values: Mapping[str, Value], found: Sequence[tuple[str, Delta]]
 ) -> Judgement | None:
     """What random rounding says of results that are out of the bound beside recorded ones; None if they have another form."""
@@ -304,7 +304,9 @@ def against(
     run = given.recorded(stage.module, cache, interrupt)
     judge = Judge(cache, interrupt, Shadows(cache, interrupt))
     ran = ran_of(given, stage.module, run)
-    verdict = beside(run, values, tolerance, lambda found: _beside(judge, ran, values, found), given.program)
+    verdict = beside(
+        run, values, tolerance, lambda found: random_rounding(judge, ran, values, found), given.program
+    )
     return Comparison("recorded values", str(stage), name, (replace(verdict, sample=str(sample)),))
 
 
@@ -334,7 +336,8 @@ def beside(
         reason = "the program stops"
     first = next((pair for _, pair in pairs if not pair.equal), None)
     judgement = None
-    if wrong and first is None and run.failure is None and not tolerance.is_given:
+    is_judged = first is None or any(not apart.equal for _, apart in found)
+    if wrong and is_judged and run.failure is None and not tolerance.is_given:
         judgement = judged(found)
         reason = reason if judgement is None or judgement.is_fault else ""
     stopped = "" if run.failure is None else run.failure.message

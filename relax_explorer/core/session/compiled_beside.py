@@ -8,16 +8,18 @@ from pathlib import Path
 
 from relax_explorer import recorder
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
+from relax_explorer.core.exec.one_run import BindingTime, BindingTimes, copied
 from relax_explorer.core.exec.values import Value, bytes_of
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.compare import Verdict, beside
+from relax_explorer.core.session.compare import Verdict, beside, random_rounding
 from relax_explorer.core.session.compiled_values import CompiledRun, compiled_runs
 from relax_explorer.core.session.containers import Container, open_container
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.folders import address, is_container
+from relax_explorer.core.session.judging import Judge, ran_of
 from relax_explorer.core.session.recording import Arguments, Recording
 from relax_explorer.core.session.samples import SampleRun
+from relax_explorer.core.session.shadows import Shadows
 
 MOST_RUNS = 50
 """Runs of the compiled program that are looked at."""
@@ -76,30 +78,39 @@ class CompiledRuns:
         run = self.runs[number - 1]
         if number == 1:
             self._returned.clear()
-        here, is_played = self._made(run, stage, interrupt)
-        if here is None:
+        given, here, is_played = self._made(run, stage, interrupt)
+        if given is None or here is None:
             return BesideOurs(number, run, None, None)
         if not is_played:
             self._returned.append(here.returned)
         is_last = stage is self.last
         values = {name: value for name, value in run.values.items() if is_last or name.startswith("out")}
-        found = BesideOurs(number, run, here, beside(here, values, tolerance, lambda found: None))
-        assert found.verdict is not None  # it was made just now
+        judge = Judge(self.cache, interrupt, Shadows(self.cache, interrupt))
+        ran = ran_of(given, stage, here)
+        verdict = beside(here, values, tolerance, lambda found: random_rounding(judge, ran, values, found))
+        found = BesideOurs(number, run, here, verdict)
         label = f"{found.label}, with what calls of its objects gave there" if is_played else found.label
-        return replace(found, verdict=replace(found.verdict, sample=label))
+        return replace(found, verdict=replace(verdict, sample=label))
 
     def _made(
         self, run: CompiledRun, stage: IRModule, interrupt: Interrupt | None
-    ) -> tuple[Recording | None, bool]:
+    ) -> tuple[SampleRun | None, Recording | None, bool]:
         """The run here, and whether calls of objects were played back: nobody may have told what was done to a cache before it."""
-        here, given = None, run.completed(self._returned)
-        if given is not None:
-            here = SampleRun(run.name, Arguments(given)).recorded(stage, self.cache, interrupt)
+        given = here = None
+        arguments = run.completed(self._returned)
+        if arguments is not None:
+            given = SampleRun(
+                run.name, Arguments(copied(arguments))
+            )  # what the run changes stays for the next one
+            here = SampleRun(run.name, Arguments(arguments)).recorded(stage, self.cache, interrupt)
         played = run.played() if here is None or here.failure is not None else None
         if played is None:
-            return here, False
-        again = SampleRun(run.name, Arguments(played)).recorded(stage, self.cache, interrupt)
-        return (here, False) if here is not None and again.failure is not None else (again, True)
+            return given, here, False
+        other = SampleRun(run.name, Arguments(played))
+        again = SampleRun(run.name, Arguments(copied(played))).recorded(stage, self.cache, interrupt)
+        return (
+            (given, here, False) if here is not None and again.failure is not None else (other, again, True)
+        )
 
     def chosen(
         self, number: int | None, tolerance: Tolerance, interrupt: Interrupt | None = None, function: str = ""

@@ -14,6 +14,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.one_run import copied
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.exec.widening import NotWidened, Wide, Widening, wide_value
 from relax_explorer.core.ir import expr as e
@@ -27,7 +28,6 @@ from relax_explorer.core.session.recording import (
     Arguments,
     MachineFactory,
     Recording,
-    copied,
     finished_on,
     next_binding,
     recorded_on,
