@@ -289,7 +289,7 @@ RUN = Command(
         flag("--time-bindings", "print time, bytes and engine of each binding, the slowest first"),
         *RANKS,
         CALLS,
-        PROFILE,
+        PROFILE_OR_AUTO,
         Argument(
             "--trace",
             "write one JSON line for each step to this file; or times of passes, bindings and kernels to a .json for Perfetto and chrome://tracing",
@@ -324,7 +324,7 @@ DEBUG = Command(
         ),
         CALLS,
         SCRIPT,
-        PROFILE,
+        PROFILE_OR_AUTO,
         JSON,
     ),
     (

@@ -129,15 +129,16 @@ def session_to_run(
     build = build_at(path)
     passes = passes_from(build, passes)
     is_recorded = build.is_recorded or (bool(build.outer) and passes is None)
+    rules = build.rules(profile)
     asked = functions[0] if functions else ""
     given = _with_constants(
         _readable(_chosen(build, stage, asked) if is_recorded else build.stages[0], asked), const
     )
     if is_recorded:
-        session: Session = alone(build, given, cache, profile)
+        session: Session = alone(build, given, cache, rules)
     else:
         session = Session(
-            given.module, with_files(pipeline_of(build, passes or ""), profile), path, cache, profile
+            given.module, with_files(pipeline_of(build, passes or ""), rules), path, cache, rules
         )
         session.run_all()
         if stage is not None:
@@ -145,7 +146,7 @@ def session_to_run(
     failed = output.of_passes(session)
     if failed:
         raise Failure(*failed)
-    _judge(session, functions, profile)
+    _judge(session, functions, rules)
     return session
 
 
