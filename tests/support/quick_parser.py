@@ -83,9 +83,9 @@ def _visited(self: evaluator.ExprEvaluator, node: object) -> object:
     """Evaluate a node, or each one of a list or tuple. What fails is evaluated again as TVM does it, which tells the place."""
     if isinstance(node, (list, tuple)):
         return type(node)([self._visit(part) for part in node])
-    if type(node) in _WITH_PARTS and _is_plain(node):  # type: ignore[arg-type]  # these are expressions
+    if type(node) in _WITH_PARTS and _is_plain(node):
         try:
-            value = _value(node, self.value_table)  # type: ignore[arg-type]  # as above
+            value = _value(node, self.value_table)
         except Exception:  # noqa: BLE001  # whatever a call raises
             return self._visit_node(node)
         return self._add_intermediate_result(value)
@@ -120,7 +120,7 @@ def _copied(node: object) -> object:
         return [_copied(part) for part in node]
     if not isinstance(node, doc.AST):
         return node
-    made = object.__new__(type(node))
+    made: object = object.__new__(type(node))
     made.__dict__ = {
         name: value if type(value) in _ATOMS else _copied(value) for name, value in vars(node).items()
     }
