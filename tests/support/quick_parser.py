@@ -104,7 +104,7 @@ def _translated(node: object) -> object:
     if kinds is None:
         return _TVMS_OWN[3](node) if isinstance(node, ast.AST) else node
     ours, fields = kinds
-    made = object.__new__(ours)
+    made: object = object.__new__(ours)
     for field in fields:
         value = getattr(node, field, None)
         made.__dict__[field] = value if type(value) in _ATOMS else _translated(value)
