@@ -19,6 +19,7 @@ import pytest
 
 from tests.support import packed_functions, proofs, shares
 from tests.support.golden import Golden
+from tests.support.left_files import Watch, files
 from tests.support.oracle import Oracle
 from tests.support.spec_coverage import Coverage
 
@@ -42,7 +43,10 @@ REASONS = {
     "refuted": "REFUTED BY z3",
     "not run": "operators without evaluation",
     "evaluated only": "operators evaluated but not lowered",
+    "left": "LEFT IN THE CHECKOUT",
 }
+BEFORE = pytest.StashKey[set[str]]()
+WATCH = pytest.StashKey[Watch]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,7 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests start the program some hundred times. Without bytecode each process compiles the package anew, which takes a second.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A worker holds a million objects of pytest, which each full collection visits: a fifth of the time of the explorer's tests.
-    gc.set_threshold(4_000, 10, 20)
+    # Full collections are rarer still: what lives long mostly stays to the end, and they took a fortieth of all time.
+    gc.set_threshold(4_000, 10, 100)
     packed_functions.register()
     proofs.SAMPLE.listen()
     if config.getoption("--update") and os.environ.get("CI"):
@@ -205,6 +210,20 @@ def operator_parts(request: pytest.FixtureRequest) -> dict[str, Counter[str]]:
     return counts
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[WATCH] = Watch(ROOT)
+    # Somebody may write a file of her own while tests run, but not in CI. One process looks at the whole.
+    if os.environ.get("CI") and not hasattr(session.config, "workerinput"):
+        session.config.stash[BEFORE] = files(ROOT)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Tell which test ran when a file appeared. Workers run beside each other, so several may be named."""
+    for name in item.config.stash[WATCH].new():
+        item.config.stash[COUNTS]["left"][f"{name}: {item.nodeid}"] += 1
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "oracle" in getattr(item, "fixturenames", ()) and not Oracle.is_installed():
         _count(item.config, 0, [f"{item.nodeid}: TVM is not installed"])
@@ -216,7 +235,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.config.stash[COUNTS]["proofs"].update(proofs.SAMPLE.confirm())
     except proofs.Refuted as wrong:
         session.config.stash[COUNTS]["refuted"][f"{wrong}: a wrong answer"] += 1
-    if session.config.stash[COUNTS]["refuted"]:
+    left = session.config.stash[COUNTS]["left"]
+    if BEFORE in session.config.stash:
+        told = {name.partition(": ")[0] for name in left}
+        left.update(f"{path}: a test" for path in files(ROOT) - session.config.stash[BEFORE] - told)
+    if session.config.stash[COUNTS]["refuted"] or left:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     # Only workers of xdist send their counts.
     output = getattr(session.config, "workeroutput", None)

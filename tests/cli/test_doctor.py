@@ -64,6 +64,11 @@ def python_with(folder: Path, name: str, text: str) -> str:
     return script(folder / f"python-{name}", f'PYTHONPATH={place} exec {sys.executable} "$@"')
 
 
+def without_tvm(folder: Path) -> tuple[str, str]:
+    """The option of a Python that has none of the packages: to look at TVM takes longer than at all else."""
+    return "--python", python_with(folder, "sitecustomize.py", NOTHING)
+
+
 def test_a_whole_machine() -> None:
     """It imports none of the packages that it looks at."""
     status, parts = doctor(
@@ -126,8 +131,8 @@ sys.meta_path.insert(0, Finder())
 
 
 def test_a_python_without_tvm_or_that_is_none(tmp_path: Path) -> None:
-    empty = python_with(tmp_path, "sitecustomize.py", NOTHING)
-    status, parts = doctor("--python", empty)
+    empty = without_tvm(tmp_path)
+    status, parts = doctor(*empty)
     assert (status, parts["TVM"]["state"]) == (0, "warning")
     assert f"-m pip install {INSTALL}" in parts["TVM"]["advice"]
     assert all("pip install" in parts[name]["advice"] for name in ("onnx", "torch", "tflite"))
@@ -158,7 +163,7 @@ def test_a_broken_package_is_told_and_the_others_too(
     tmp_path: Path, module: str, text: str, part: str, said: str
 ) -> None:
     (tmp_path / f"{module}.py").write_text(text)
-    status, parts = doctor(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    status, parts = doctor(*without_tvm(tmp_path), PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert (status, parts[part]["state"]) == (1, "broken")
     assert said in parts[part]["found"]
     assert "pip install" in parts[part]["advice"]
@@ -167,7 +172,8 @@ def test_a_broken_package_is_told_and_the_others_too(
 
 def test_a_broken_graphviz_leaves_our_own_layout(tmp_path: Path) -> None:
     (tmp_path / "pygraphviz.py").write_text(CRASH)
-    status, parts = doctor(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}", PATH=str(tmp_path))
+    more = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "PATH": str(tmp_path)}
+    status, parts = doctor(*without_tvm(tmp_path), **more)
     assert (status, parts["graphs"]["state"]) == (0, "warning")
     assert "our own layout" in parts["graphs"]["found"]
     assert "pip install pygraphviz" in parts["graphs"]["advice"]
@@ -175,7 +181,7 @@ def test_a_broken_graphviz_leaves_our_own_layout(tmp_path: Path) -> None:
 
 def test_a_cache_that_can_t_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    status, parts = doctor(XDG_CACHE_HOME=str(tmp_path / "file"))
+    status, parts = doctor(*without_tvm(tmp_path), XDG_CACHE_HOME=str(tmp_path / "file"))
     assert (status, parts["cache"]["state"]) == (0, "warning")
     assert "XDG_CACHE_HOME" in parts["cache"]["advice"]
 
@@ -200,10 +206,10 @@ def test_a_cache_that_can_t_be_written(tmp_path: Path) -> None:
         ({"TERM": "xterm-256color", "COLUMNS": "40", "LINES": "10"}, "40×10", "60×16"),
     ],
 )
-def test_terminals(env: dict[str, str], found: str, advice: str) -> None:
+def test_terminals(env: dict[str, str], found: str, advice: str, tmp_path: Path) -> None:
     """In a terminal that answers no question; lines have marks."""
     outer, inner = pty.openpty()
-    command = [sys.executable, "-m", "relax_explorer", "doctor"]
+    command = [sys.executable, "-m", "relax_explorer", "doctor", *without_tvm(tmp_path)]
     size = {} if "COLUMNS" in env else {"COLUMNS": "100", "LINES": "40"}
     whole = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "", **size, **env}
     child = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env=whole)
@@ -225,14 +231,14 @@ def test_terminals(env: dict[str, str], found: str, advice: str) -> None:
     assert ("! " in lines[number]) == bool(advice)
 
 
-def test_a_check_that_fails_itself_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_fails_itself_is_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are there as well."""
 
     def _cache() -> list[Part]:
         raise ZeroDivisionError("nobody thought of that")
 
     monkeypatch.setattr("relax_explorer.ui.cli.doctor._cache", _cache)
-    done = CliRunner().invoke(group, ["doctor"])
+    done = CliRunner().invoke(group, ["doctor", *without_tvm(tmp_path)])
     assert done.exit_code == 1
     assert "✗ cache: ZeroDivisionError: nobody thought of that" in done.stdout
     assert "✓ compilers: LLVM" in done.stdout

@@ -21,7 +21,11 @@ MISTAKES = {
 }
 
 
-def checked_by_mypy(path: Path, cache: Path) -> set[int]:
+NAMES = ("script.py", "mistakes.py")
+Lines = dict[str, set[int]]  # by the name of the file
+
+
+def checked_by_mypy(cache: Path) -> Lines:
     """The lines with errors. It runs beside the project, whose settings are not those of users."""
     command = [
         sys.executable,
@@ -34,18 +38,26 @@ def checked_by_mypy(path: Path, cache: Path) -> set[int]:
         "--no-pretty",
     ]
     answer = subprocess.run(
-        [*command, "--config-file=", str(path)], capture_output=True, text=True, cwd=cache
+        [*command, "--config-file=", *[str(HERE / name) for name in NAMES]],
+        capture_output=True,
+        text=True,
+        cwd=cache,
     )
     assert answer.returncode in (0, 1), answer.stderr
-    lines = [line for line in answer.stdout.splitlines() if ": error:" in line]
-    assert all(path.name in line for line in lines), answer.stdout
-    return {int(hit[1]) for line in lines if (hit := re.search(r"\.py:(\d+): error", line))}
+    found: Lines = {name: set() for name in NAMES}
+    for line in [line for line in answer.stdout.splitlines() if ": error:" in line]:
+        hit = re.search(r"(\w+\.py):(\d+): error", line)
+        assert hit, answer.stdout
+        assert hit[1] in NAMES, answer.stdout
+        found[hit[1]].add(int(hit[2]))
+    return found
 
 
-def checked_by_pyright(path: Path, cache: Path) -> set[int]:
+def checked_by_pyright(cache: Path) -> Lines:
     """The lines with errors."""
-    shutil.copy(path, cache / path.name)
-    settings = {"include": [path.name], "pythonVersion": "3.11", "typeCheckingMode": "strict", "reportUnknownMemberType": False,
+    for name in NAMES:
+        shutil.copy(HERE / name, cache / name)
+    settings = {"include": [*NAMES], "pythonVersion": "3.11", "typeCheckingMode": "strict", "reportUnknownMemberType": False,
                 "reportMissingTypeStubs": False, "reportUnusedExpression": False, "reportUnknownVariableType": False,
                 "reportUnknownArgumentType": False, "reportUnknownParameterType": False, "reportMissingTypeArgument": False}  # fmt: skip
     (cache / "pyrightconfig.json").write_text(json.dumps(settings))
@@ -62,23 +74,26 @@ def checked_by_pyright(path: Path, cache: Path) -> set[int]:
     answer = subprocess.run(command, capture_output=True, text=True, cwd=cache)
     if not answer.stdout.lstrip().startswith("{"):
         pytest.skip(f"pyright can't be fetched here: {(answer.stderr or answer.stdout)[-200:]}")
-    found = json.loads(answer.stdout)["generalDiagnostics"]
-    return {item["range"]["start"]["line"] + 1 for item in found if item["severity"] == "error"}
+    found: Lines = {name: set() for name in NAMES}
+    for item in json.loads(answer.stdout)["generalDiagnostics"]:
+        if item["severity"] == "error":
+            found[Path(item["file"]).name].add(item["range"]["start"]["line"] + 1)
+    return found
 
 
-CHECKERS = [checked_by_mypy, checked_by_pyright]
+@pytest.fixture(scope="module", params=[checked_by_mypy, checked_by_pyright])
+def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """What a checker finds in both files: most of its time goes into the package that they import."""
+    found: Lines = request.param(tmp_path_factory.mktemp("checked"))
+    return found
 
 
-@pytest.mark.parametrize("checker", CHECKERS)
-def test_a_script_has_no_problem(checker: object, tmp_path: Path) -> None:
-    assert callable(checker)
-    assert checker(HERE / "script.py", tmp_path) == set()
+def test_a_script_has_no_problem(lines: Lines) -> None:
+    assert lines["script.py"] == set()
 
 
-@pytest.mark.parametrize("checker", CHECKERS)
-def test_each_mistake_is_told_at_its_line(checker: object, tmp_path: Path) -> None:
-    assert callable(checker)
-    assert checker(HERE / "mistakes.py", tmp_path) == MISTAKES
+def test_each_mistake_is_told_at_its_line(lines: Lines) -> None:
+    assert lines["mistakes.py"] == MISTAKES
     assert len(MISTAKES) == 15
 
 

@@ -50,6 +50,20 @@ class Module:
         return (x, k, s, t)
 """
 
+ASSERTING = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def k(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+        assert A[0] > T.float32(0.5), "too small"
+        B[0] = A[0]
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")):
+        cls = Module
+        y = R.call_tir(cls.k, (x,), R.Tensor((1,), "float32"))
+        return y
+"""
 ILL_FORMED = """
 @I.ir_module
 class Module:
@@ -112,6 +126,18 @@ def test_shapes_tuples_and_small_floats_cross_the_pipe(oracle: Oracle) -> None:
     np.testing.assert_array_equal(result, x)
     assert (length, shape) == ((2, 4), (5,))
     np.testing.assert_array_equal(pair[1], whole)
+
+
+def test_a_kernel_of_the_program_keeps_its_assertions(oracle: Oracle) -> None:
+    assert oracle.run(ASSERTING, "main", [np.ones(1, "float32")]).get() == [1.0]
+    refused = oracle.run(ASSERTING, "main", [np.zeros(1, "float32")])
+    assert "too small" in refused.error
+    (longer,) = oracle.run_each(ASSERTING, [("main", [np.ones(2, "float32")])]).get()
+    assert not longer.ok, "the virtual machine checks what a function takes"
+    bare = ASSERTING.replace("R.call_tir(cls.k, (x,), ", "R.add(x, x)  # ")
+    bare = bare[: bare.index("    @T.prim_func")] + bare[bare.index("    @R.function") :]
+    (longer,) = oracle.run_each(bare, [("main", [np.ones(2, "float32")])]).get()
+    assert not longer.ok, "also for a program of operators, whose kernels assert nothing"
 
 
 def test_passes_apply_by_name_with_options(oracle: Oracle) -> None:

@@ -23,7 +23,7 @@ class M:
 EXPRESSIONS = [
     "x", "R.add(x, x)", "R.permute_dims(x, axes=[1, 0])", "R.permute_dims(x, axes=(1, 0))", "R.permute_dims(x, axes=[1, -1])",
     "(x, (y, x))[1][0]", "[x, y]", "R.shape([n, n * 2, 3])", "R.shape([n + 1 if True else n])", "R.shape([T.max(n, 2)])",
-    "R.add(*[x, x])", "R.add(**{'x1': x, 'x2': x})", "R.const(1.5, 'float32')", "R.const([1, 2], dtype='int64')", "x + x", "-x",
+    "R.add(*[x, x])", "R.add(**{'x1': x, 'x2': x})", "R.const(1.5, 'float32')", "R.const([1, 2], dtype='int64')", "x + x", "-x", "await x",
     "R.prim_value(1 < 2)", "R.prim_value(not True)", "R.prim_value(True and n > 2)", "R.str('a' 'b')", "R.dtype('float32')",
     "R.call_packed('f', x, sinfo_args=R.Tensor(ndim=2))", "R.call_pure_packed('f', x, ty_args=[R.Object])", "len([1, 2])",
     "R.reshape(x, (lambda a: a)([n, 3]))", "R.strided_slice(x, [0], [0], [2])", "R.zeros(R.shape([2]), dtype=str('int64'))",

@@ -66,9 +66,14 @@ def size_of(text: str) -> Size:
     prose = {line for node in ast.walk(tree) for line in _docstring(node)}
     imports = {line for node in ast.walk(tree) for line in _import(node)}
     code = {line for line in _code_lines(text) if line not in prose and line not in imports}
-    untyped = sum(1 for node in ast.walk(tree) for annotation in _signature(node) if _is_any(annotation))
+    untyped = untyped_of(tree)
     uses = sum(1 for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "Any")
     return Size(1, len(text.splitlines()), len(code), len(imports), untyped, uses - untyped)
+
+
+def untyped_of(tree: ast.Module) -> int:
+    """The number of parameters and results of one module that are `Any`."""
+    return sum(1 for node in ast.walk(tree) for annotation in _signature(node) if _is_any(annotation))
 
 
 def _signature(node: ast.AST) -> Iterator[ast.expr | None]:

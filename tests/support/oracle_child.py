@@ -345,22 +345,29 @@ def ask_apply(program: dict[str, str], passes: PassList) -> dict[str, str]:
     return {"handle": PROGRAMS.keep(module), "text": str(module.script(show_meta=True))}
 
 
-def built(module: Module) -> Any:
-    """The executable of a module. Most kernels run once, on a few elements: LLVM's optimisations would take longer than all else."""
-    return tvm.compile(module, target=tvm.target.Target({"kind": "llvm", "opt-level": 0}))
+def built(module: Module, passes: PassList) -> Any:
+    """The executable of a module after passes. Most kernels run once, on a few elements: optimising them would take longer than all else.
+
+    Two thirds of the machine code of a kernel are assertions about its arguments. Kernels that TVM makes of operators get what the
+    virtual machine checked, so these go without; a program with kernels of its own keeps all assertions.
+    """
+    only_operators = not any(isinstance(fn, tirx.PrimFunc) for fn in module.functions.values())
+    low = applied(module, passes)
+    with tvm.transform.PassContext(config={"tirx.disable_assert": only_operators}):
+        return tvm.compile(low, target=tvm.target.Target({"kind": "llvm", "opt-level": 0}))
 
 
 def ask_run(
     program: dict[str, str], func: str, inputs: list[dict[str, Any]], passes: PassList
 ) -> dict[str, Any]:
-    machine = relax.VirtualMachine(built(applied(PROGRAMS.get(program), passes)), tvm.cpu())
+    machine = relax.VirtualMachine(built(PROGRAMS.get(program), passes), tvm.cpu())
     values = [wire.decode(value, tensor=tvm.runtime.tensor, shape=Shape) for value in inputs]
     return to_wire(machine[func](*values))
 
 
 def ask_run_each(program: dict[str, str], calls: list[list[Any]], passes: PassList) -> list[dict[str, Any]]:
     """Compile once and call several functions; an exception in one of them is its answer."""
-    machine = relax.VirtualMachine(built(applied(PROGRAMS.get(program), passes)), tvm.cpu())
+    machine = relax.VirtualMachine(built(PROGRAMS.get(program), passes), tvm.cpu())
     answers = []
     for func, inputs in calls:
         values = [wire.decode(value, tensor=tvm.runtime.tensor, shape=Shape) for value in inputs]
@@ -573,6 +580,7 @@ def serve() -> None:
     os.dup2(2, 1)
     quick_parser.hasten()
     gc.freeze()  # the copies share what exists now
+    gc.set_threshold(4_000, 10, 100)  # what is parsed holds few circles
     while copy := os.fork():
         code = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
         if code == 0:

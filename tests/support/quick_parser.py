@@ -1,20 +1,24 @@
-"""TVM's parser of TVMScript in the child process, without what takes half of its time.
+"""TVM's parser of TVMScript in the child process, without what takes most of its time.
 
-It makes Python code of every small expression, compiles and runs it. Here expressions that only name, call and index values are
-evaluated at once. It collects the source lines of the whole call stack at each decorator with arguments, which text does not need.
-And it gives each part of an expression its own place in the text. Here all have that of their statement.
+It translates Python's tree into nodes of its own, with a look into a table for each, and makes Python code of every small expression,
+compiles and runs it. Here expressions that only name, call and index values are evaluated at once. It collects the source lines of
+the whole call stack at each decorator with arguments, which text does not need. And it gives each part of an expression its own place
+in the text. Here all have that of their statement. Types in signatures of kernels are copied by `deepcopy`, which looks for circles in
+every name and number.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from tvm.script.parser.core import doc, evaluator
+from tvm.tirx.script.parser import parser as kernels
 
 Values = dict[str, Any]
 _IN_FULL = evaluator._eval_expr
@@ -76,15 +80,63 @@ def _frames() -> Iterator[inspect.FrameInfo]:
 
 
 def _visited(self: evaluator.ExprEvaluator, node: object) -> object:
-    """Evaluate a node, or each one of a list or tuple."""
+    """Evaluate a node, or each one of a list or tuple. What fails is evaluated again as TVM does it, which tells the place."""
     if isinstance(node, (list, tuple)):
         return type(node)([self._visit(part) for part in node])
+    if type(node) in _WITH_PARTS and _is_plain(node):
+        try:
+            value = _value(node, self.value_table)
+        except Exception:  # noqa: BLE001  # whatever a call raises
+            return self._visit_node(node)
+        return self._add_intermediate_result(value)
     return self._visit_node(node)
+
+
+_WITH_PARTS = frozenset({doc.Attribute, doc.Call, doc.List, doc.Subscript, doc.Tuple})
+
+
+def _translated(node: object) -> object:
+    """TVM's node for a node of Python's tree; anything else is a value in the tree."""
+    kind = type(node)
+    if kind is list:
+        return [_translated(part) for part in cast("list[object]", node)]
+    kinds = _KINDS.get(kind)
+    if kinds is None:
+        return _TVMS_OWN[3](node) if isinstance(node, ast.AST) else node
+    ours, fields = kinds
+    made: object = object.__new__(ours)
+    for field in fields:
+        value = getattr(node, field, None)
+        made.__dict__[field] = value if type(value) in _ATOMS else _translated(value)
+    return made
+
+
+_ATOMS = frozenset({int, str, type(None)})  # most values in a tree: places and names
+
+
+def _copied(node: object) -> object:
+    """A copy of a tree of TVM's nodes, whose values never change."""
+    if isinstance(node, list):
+        return [_copied(part) for part in node]
+    if not isinstance(node, doc.AST):
+        return node
+    made: object = object.__new__(type(node))
+    made.__dict__ = {
+        name: value if type(value) in _ATOMS else _copied(value) for name, value in vars(node).items()
+    }
+    return made
+
+
+_KINDS: dict[type, tuple[type, tuple[str, ...]]] = {
+    getattr(ast, name): (ours, tuple(ours._FIELDS))
+    for name, ours in vars(doc).items()
+    if isinstance(ours, type) and hasattr(ours, "_FIELDS") and hasattr(ast, name)
+}
 
 
 def hasten() -> None:
     """From now on, parse quickly in this process."""
-    _take(_evaluated, _stack, _visited)
+    _take(_evaluated, _stack, _visited, _translated, _copied)
 
 
 @contextmanager
@@ -98,7 +150,13 @@ def unhastened() -> Iterator[None]:
 
 
 def _take(*parts: Callable[..., Any]) -> None:
-    evaluator._eval_expr, inspect.stack, evaluator.ExprEvaluator._visit = parts
+    evaluator._eval_expr, inspect.stack, evaluator.ExprEvaluator._visit, doc.to_doc, kernels.deepcopy = parts
 
 
-_TVMS_OWN = evaluator._eval_expr, inspect.stack, evaluator.ExprEvaluator._visit
+_TVMS_OWN = (
+    evaluator._eval_expr,
+    inspect.stack,
+    evaluator.ExprEvaluator._visit,
+    doc.to_doc,
+    kernels.deepcopy,
+)

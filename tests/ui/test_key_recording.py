@@ -154,6 +154,23 @@ def test_what_cannot_be_played_is_said(tmp_path: Path, lines: str, said: str, st
     assert done.exit_code == (3 if status == 1 else 2)
 
 
+def test_playing_leaves_no_loop_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is open fails when it is collected in another thread, since it gives the signals back."""
+    loops: list[asyncio.AbstractEventLoop] = []
+    new = asyncio.new_event_loop
+
+    def noted() -> asyncio.AbstractEventLoop:
+        loops.append(new())
+        return loops[-1]
+
+    monkeypatch.setattr(asyncio, "new_event_loop", noted)
+    keys = tmp_path / "a.keys"
+    for lines in ("key 3\n", "click 99 99\n", "key q\nkey j\n"):
+        keys.write_text(lines)
+        rxe_cli("play", str(keys), SAMPLE, "-p", "")
+    assert [loop.is_closed() for loop in loops] == [True] * 3
+
+
 @pytest.mark.parametrize("keys", [":export {}", ":export svg {}", ":report {}", "3 e", "3 f e"])
 def test_a_played_recording_writes_nothing_unless_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str

@@ -9,6 +9,7 @@ import re
 import shlex
 import socket
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,7 +118,9 @@ def play(
             take()
         app.exit(0)
 
-    app.run(headless=True, size=_size(size, found), auto_pilot=played, loop=asyncio.new_event_loop())
+    # An open loop gives signals back when the garbage collector finds it, and fails there, in whatever thread that runs.
+    with closing(asyncio.new_event_loop()) as loop:
+        app.run(headless=True, size=_size(size, found), auto_pilot=played, loop=loop)
     status = output.CANNOT if problems or app.return_code else output.OK
     remarks = [f"relax-explorer: {events}: {text}" for text in (*app.permit.refused, *problems[:1])]
     goal = output_ or STANDARD_OUTPUT
