@@ -30,7 +30,7 @@ from relax_explorer.core.exec.llvm_expr import (
 )
 
 ON_STACK = 64  # elements of an array that needs no memory of its own
-_STACK = 1 << 16  # bytes for larger arrays, the first ones of a kernel: rows between stages, which need memory in each iteration
+_STACK = 1 << 16  # bytes for larger arrays: rows between stages would need memory in each iteration
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()
 

@@ -152,7 +152,9 @@ class _Nest:
                 loops.add(current.var)
             current = current.body
         pairs = zip(self.block.iter_vars, self.block.iter_values, strict=True)
-        return Substitution({axis.var: p.IntImm(0, axis.var.dtype) for axis, value in pairs if value in loops})
+        return Substitution(
+            {axis.var: p.IntImm(0, axis.var.dtype) for axis, value in pairs if value in loops}
+        )
 
     def inside(self, var: p.PrimVar) -> t.Stmt:
         """What one iteration does, for a loop with this variable."""
