@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import ml_dtypes
@@ -150,6 +152,31 @@ def test_torch_is_left_out_with_a_word_where_it_is_missing(
     out, err = capsys.readouterr()
     assert "PyTorch is not asked" in err
     assert out.splitlines()[1].split()[0] == "gelu"
+
+
+def test_torch_is_asked_for_the_same_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    units: list[str] = []
+
+    @contextmanager
+    def asked(name: str, unit: str) -> Iterator[Callable[[], float]]:
+        units.append(f"{name} {unit}")
+        yield lambda: 0.25
+
+    monkeypatch.setattr(
+        perf, "BENCHMARKS", [Benchmark("row", lambda: ("", lambda: None), torch="gelu", beside=1.5)]
+    )
+    monkeypatch.setattr(perf.by_torch, "is_installed", lambda: True)
+    monkeypatch.setattr(perf.by_torch, "asked", asked)
+    for options in (["--processor"], ["--no-tvm", "--json"]):
+        monkeypatch.setattr(sys, "argv", ["perf", "row", *options])
+        assert perf.main() == 0
+    out, err = capsys.readouterr()
+    assert "PyTorch" not in err
+    assert units == ["gelu processor", "gelu wall"]
+    assert "250" in out.splitlines()[1].split()
+    assert '"torch": 0.25' in out
 
 
 def test_a_child_that_does_not_answer_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
