@@ -55,10 +55,11 @@ def mean_over(x: Array, axes: tuple[int, ...]) -> Array:
 def mean_square(x: Array, axes: tuple[int, ...]) -> Array:
     """Means of the squares of an array over axes, which stay with length 1; NaN for no elements."""
     if axes in ((-1,), (x.ndim - 1,)):
-        squares: Array = np.vecdot(x, x)[..., np.newaxis]
+        squares = np.vecdot(x, x)[..., np.newaxis]
     else:
         squares = np.add.reduce(np.square(x), axes, keepdims=True)
-    return squares / x.dtype.type(math.prod([x.shape[n] for n in axes]))
+    result: Array = squares / x.dtype.type(math.prod([x.shape[n] for n in axes]))
+    return result
 
 
 def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
