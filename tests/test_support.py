@@ -6,13 +6,18 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.perf import __main__ as perf
+from tests.perf import by_torch
 from tests.perf.__main__ import GROUPS, named
+from tests.perf.benchmark import Benchmark, Result
 from tests.perf.generate import transformer
 from tests.support import wire
 from tests.support.annotations import strip_binding_annotations
@@ -144,6 +149,56 @@ def test_a_group_names_its_benchmarks_and_each_is_in_one_group() -> None:
     names = [item.name for members in GROUPS.values() for item in members]
     assert len(names) == len(set(names))
     assert GROUPS.keys().isdisjoint(names)
+
+
+def test_a_row_beside_torch_is_below_the_goal_when_it_takes_too_long() -> None:
+    within, beyond = [Result("bert", ours, None, None, torch=0.2, beside=1.15) for ours in (0.229, 0.231)]
+    assert (within.verdict, beyond.verdict) == ("ok", "below the goal")
+    assert Result("bert", 0.3, None, None, beside=1.15).verdict == ""  # nobody was asked
+
+
+def test_torch_is_left_out_with_a_word_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Benchmark("gelu", lambda: ("", lambda: None), torch="gelu")
+    monkeypatch.setattr(perf, "BENCHMARKS", [row])
+    monkeypatch.setattr(perf.by_torch, "is_installed", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["perf", "gelu", "--processor"])
+    assert perf.main() == 0
+    out, err = capsys.readouterr()
+    assert "PyTorch is not asked" in err
+    assert out.splitlines()[1].split()[0] == "gelu"
+
+
+def test_torch_is_asked_for_the_same_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    units: list[str] = []
+
+    @contextmanager
+    def asked(name: str, unit: str) -> Iterator[Callable[[], float]]:
+        units.append(f"{name} {unit}")
+        yield lambda: 0.25
+
+    monkeypatch.setattr(
+        perf, "BENCHMARKS", [Benchmark("row", lambda: ("", lambda: None), torch="gelu", beside=1.5)]
+    )
+    monkeypatch.setattr(perf.by_torch, "is_installed", lambda: True)
+    monkeypatch.setattr(perf.by_torch, "asked", asked)
+    for options in (["--processor"], ["--no-tvm", "--json"]):
+        monkeypatch.setattr(sys, "argv", ["perf", "row", *options])
+        assert perf.main() == 0
+    out, err = capsys.readouterr()
+    assert "PyTorch" not in err
+    assert units == ["gelu processor", "gelu wall"]
+    assert "250" in out.splitlines()[1].split()
+    assert '"torch": 0.25' in out
+
+
+def test_a_child_that_does_not_answer_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_torch.sys, "executable", "/bin/echo")  # it says what it was asked
+    with pytest.raises(RuntimeError, match="torch_child gelu"), by_torch.asked("gelu", "wall"):
+        pass
 
 
 def test_uses_of_any_are_counted() -> None:

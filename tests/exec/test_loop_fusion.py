@@ -102,6 +102,45 @@ def test_a_transposed_buffer_is_sliced_along_another_dimension() -> None:
     assert same(fn)
 
 
+WINDOWS = """
+        for i, j, k in T.grid(6, 70, {extent}):
+            with T.sblock("windows"):
+                v_i, v_j, v_k = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    B[v_i, v_j] = T.float32(0)
+                B[v_i, v_j] = B[v_i, v_j] + T.if_then_else(v_i >= v_k, T0[v_i * 1 - v_k, v_j], T.float32(3))
+"""
+
+
+@pytest.mark.parametrize(("extent", "loops_then"), [(1, 4), (2, 5), (0, 5)])
+def test_an_axis_of_one_place_moves_no_slice(extent: int, loops_then: int) -> None:
+    buffers, first = (
+        "T0 = T.alloc_buffer((6, 70))",
+        STAGE.replace("{body}", FIRST[0]).replace("{kinds}", "SS"),
+    )
+    stages = first.replace("{loops}", "6, 70") + WINDOWS.replace("{extent}", str(extent))
+    fn = rxe.parse(HEAD.replace("{buffers}", buffers).replace("{stages}", stages))["f"]
+    assert type(fn) is PrimFunc
+    assert loops(fused(fn)) == loops_then
+    assert same(fn)
+
+
+@pytest.mark.parametrize(("groups", "dims"), [(8, 2), (4, 3), (1, 3)])
+def test_a_depthwise_convolution_keeps_the_border_of_one_channel(groups: int, dims: int) -> None:
+    weight = f"(8, {8 // groups}, 3, 3)"
+    text = f"""@R.function
+def main(x: R.Tensor((1, 8, 9, 9), "float32"), w: R.Tensor({weight}, "float32")):
+    return R.nn.conv2d(x, w, padding=[1, 1, 1, 1], groups={groups})
+"""
+    module = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")
+    fn = next(item for item in module.functions.values() if type(item) is PrimFunc)
+    nodes = [node for node in statements(fused(fn).body) if type(node) is AllocBuffer]
+    found = [len(node.buffer.shape) for node in nodes] or [
+        len(buffer.shape) - 1 for buffer in fused(fn).body.alloc_buffers
+    ]
+    assert found == [dims]
+
+
 def test_outputs_may_be_slices_too() -> None:
     fn = program(
         ("B[v_i, v_j] = A[v_i, v_j]", "SS"), ("B[v_i, v_j] = B[v_i, v_j] * A[v_i, v_j]", "SS"), buffers="pass"

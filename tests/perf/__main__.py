@@ -7,9 +7,10 @@ import json
 import os
 import platform
 import sys
+import time
 from dataclasses import asdict
 
-from tests.perf import growth
+from tests.perf import by_torch, growth
 from tests.perf.benchmark import Benchmark, Result
 from tests.perf.each_pass import EACH
 from tests.perf.exec import EXEC
@@ -41,7 +42,11 @@ GROUPS = {
     "real": REAL,
 }
 BENCHMARKS: list[Benchmark] = [benchmark for group in GROUPS.values() for benchmark in group]
-ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {:<22} {}"
+ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10} {:>6} {:>6} {:>10}  {:<22} {}"
+HEAD = (
+    "benchmark", "ours, ms", "TVM, ms", "ratio", "goal", "by hand, ms", "times", "most", "torch, ms", "times", "beside", "limit, ms",
+    "rate", "",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -53,18 +58,28 @@ def main() -> int:
     if arguments.growth:
         return growth.main()
     chosen = [item for item in BENCHMARKS if item.name in named(arguments.names or [*GROUPS])]
-    oracle = Oracle() if Oracle.is_installed() and not arguments.no_tvm else None
+    is_asked = Oracle.is_installed() and not arguments.no_tvm and not arguments.processor
+    oracle = Oracle() if is_asked else None
     if oracle is None:
         print("TVM is not asked: no ratios", file=sys.stderr)
+    if not by_torch.is_installed() and any(item.torch for item in chosen):
+        print("PyTorch is not asked: it is not installed", file=sys.stderr)
+    clock = time.process_time if arguments.processor else time.perf_counter
     results = []
     for benchmark in chosen:
-        result = benchmark.measure(oracle)
+        result = benchmark.measure(oracle, clock)
         results.append(result)
         if not arguments.json:
             print(_row(result), flush=True)
     if arguments.json:
         rows = [
-            {**asdict(result), "ratio": result.ratio, "times": result.times, "verdict": result.verdict}
+            {
+                **asdict(result),
+                "ratio": result.ratio,
+                "times": result.times,
+                "to_torch": result.to_torch,
+                "verdict": result.verdict,
+            }
             for result in results
         ]
         print(json.dumps({"python": platform.python_version(), "seconds": rows}, indent=1))
@@ -85,7 +100,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--growth", action="store_true", help="print how times grow with the program, and nothing else"
     )
-    parser.add_argument("--no-tvm", action="store_true", help="measure our side only")
+    parser.add_argument("--no-tvm", action="store_true", help="measure without TVM")
+    parser.add_argument(
+        "--processor",
+        action="store_true",
+        help="seconds of the processor, for a machine that others use, and not those of TVM; first runs still by the clock",
+    )
     parser.add_argument(
         "--list", action="store_true", help="print the groups and the names of their benchmarks"
     )
@@ -99,21 +119,7 @@ def _arguments() -> argparse.Namespace:
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join([*GROUPS, *names])}")
     if not arguments.json and not arguments.growth:
-        print(
-            ROW.format(
-                "benchmark",
-                "ours, ms",
-                "TVM, ms",
-                "ratio",
-                "goal",
-                "by hand, ms",
-                "times",
-                "most",
-                "limit, ms",
-                "rate",
-                "",
-            ).rstrip()
-        )
+        print(ROW.format(*HEAD).rstrip())
     return arguments
 
 
@@ -131,11 +137,14 @@ def _row(result: Result) -> str:
     hand = "-" if result.hand is None else f"{result.hand * 1000:.1f}"
     times = "-" if result.times is None else f"{result.times:.2f}"
     most = "-" if result.most is None else f"{result.most:g}"
+    torch = "-" if result.torch is None else f"{result.torch * 1000:.3g}"
+    to_torch = "-" if result.to_torch is None else f"{result.to_torch:.2f}"
+    beside = "-" if result.beside is None else f"{result.beside:g}"
     limit = "-" if result.limit is None else f"{result.limit * 1000:g}"
     ours = f"{result.ours * 1000:.1f}" if result.ours >= 0.001 else f"{result.ours * 1000:.3f}"
     return ROW.format(
-        result.name, ours, tvm, ratio, goal, hand, times, most, limit, result.rate, result.verdict
-    ).rstrip()
+        result.name, ours, tvm, ratio, goal, hand, times, most, torch, to_torch, beside, limit, result.rate, result.verdict
+    ).rstrip()  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.compiled_kernel import Kernel, compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
+from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.tir.stmt import PrimFunc
 
 EXPRESSIONS = {
@@ -106,6 +108,33 @@ def test_memory_allocated_in_a_loop_is_given_back() -> None:
     kernel(a, b)
     assert b.tolist() == (2 * a).tolist()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KB, of 800 MB in all
+
+
+ROWS = """
+for i in range(A.shape[0]):
+    with T.sblock("row"):
+{memory}
+{stores}
+        B[i] = {sum}
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "of_system"), [(1, 4000, 0), (4, 4000, 0), (8, 4000, 4), (1, 20000, 1), (40, 64, 0)]
+)
+def test_rows_lie_on_the_stack_while_there_is_room(count: int, length: int, of_system: int) -> None:
+    names = [f"C{n}" for n in range(count)]
+    memory = [f"        {name} = T.sblock_alloc_buffer(({length},))" for name in names]
+    stores = [f"        {name}[{length - 1}] = A[i] * T.float32({n + 1})" for n, name in enumerate(names)]
+    body = ROWS.replace("{memory}", "\n".join(memory)).replace("{stores}", "\n".join(stores))
+    body = body.replace("{sum}", " + ".join([f"{name}[{length - 1}]" for name in names]))
+    fn = function(body.replace("A.shape[0]", "300").strip(), *['(300,), "float32"'] * 2)
+    routine = translate(fn).routine
+    module = str(llvm_module(routine, [Param("", "float32", (300,))] * 2, True, "k"))
+    assert module.count('call i8* @"malloc"') == of_system
+    a, b = np.arange(300, dtype=np.float32), np.zeros(300, np.float32)
+    by_llvm(fn)(a, b)
+    assert b.tolist() == (a * (count * (count + 1) // 2)).tolist()
 
 
 def test_an_endless_loop_is_cancelled() -> None:

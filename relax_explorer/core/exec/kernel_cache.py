@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 MOST = 512 << 20  # bytes of all files; beyond them, the oldest go until half is left
-VERSION = 10  # of the generated source and its runtime support; files of older versions are not used
+VERSION = 11  # of the generated source and its runtime support; files of older versions are not used
 
 
 def text_key(*parts: str) -> int:

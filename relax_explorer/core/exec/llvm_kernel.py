@@ -30,6 +30,7 @@ from relax_explorer.core.exec.llvm_expr import (
 )
 
 ON_STACK = 64  # elements of an array that needs no memory of its own
+_STACK = 1 << 16  # bytes for larger arrays: rows between stages would need memory in each iteration
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()
 
@@ -102,6 +103,7 @@ class _Statements(Expressions):
         self.start.store(v.LONG(0), status)
         super().__init__(builder, status, note, stop)
         self.memory: list[ir.Value] = []  # the places that hold allocated memory
+        self.room = _STACK
         self.depth = 0  # the number of open loops
         args = iter(given)
         for name, param in zip(names, params, strict=False):
@@ -194,8 +196,8 @@ class _Statements(Expressions):
             self.arrays[node.array] = Array(element, place, ())
             v.stored(builder, element, place, v.poison(element, poison))
             return
-        known = [length.value for length in node.shape if isinstance(length, loops.Const)]
-        if len(known) == len(node.shape) and 0 <= prod(known) <= ON_STACK:
+        known = [length.constant for length in lengths if isinstance(length, ir.Constant)]
+        if len(known) == len(lengths) and self._is_on_stack(prod(known), element):
             size: ir.Value = v.LONG(prod(known))
             place = self.start.alloca(v.element_type(element), size)
             place.align = 32  # as vectors like it
@@ -206,6 +208,13 @@ class _Statements(Expressions):
         if poison is not None:
             with self._counted(size) as number:
                 v.stored(builder, element, builder.gep(array.data, [number]), v.poison(element, poison))
+
+    def _is_on_stack(self, count: int, element: str) -> bool:
+        """Whether an array lies on the stack; a larger one takes a part of the room there."""
+        if not ON_STACK < count <= self.room * 8 // v.ELEMENTS[element][1]:
+            return 0 <= count <= ON_STACK
+        self.room -= count * v.ELEMENTS[element][1] // 8
+        return True
 
     def _product(self, lengths: Sequence[ir.Value]) -> ir.Value:
         size: ir.Value = v.LONG(1)

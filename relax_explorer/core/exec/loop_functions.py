@@ -15,17 +15,15 @@ from relax_explorer.core.exec.loop_ir import Apply, Bits, Choice, Const, Convert
 
 _ROUNDER = 1.5 * 2.0**52  # a small number plus this one has its nearest integer in its last bits
 _ONE = 0x3FF0000000000000  # the bits of 1.0
+_SIGN = -(2**63)  # the bits of -0.0
 _ROOT = 0x3FE6A09E667F3BCD  # the bits of the square root of 0.5
 _EXP = (
     0.0013941108433972674, 0.008375126398153335, 0.04166635289677516, 0.16666415514653277, 0.5000000047117757, 1.000000037716214, 1.0,
 )  # fmt: skip
 _ERF = (
-    1.058938064107502e-06, -1.3909340021874599e-05, 0.0001195656256820733, -0.0008542637997087229, 0.005223783477189248,
-    -0.026866133235095593, 0.11283791308604582, -0.3761263888963531, 1.1283791670946768,
-)  # fmt: skip
-_ERFC = (
-    2.347756752806171e-05, 0.0001660272717714123, 4.399759513346677e-05, -0.0009810545445174538, -0.0008471645637690944,
-    0.0069974169768619076, 0.003732892825504452, -0.07897858012839472, 0.24165819424013024, -0.4271858474188863, 0.25539567631050575,
+    1.1018541321764739e-08, -1.3767782580201981e-07, 9.047695319960988e-07, -2.7677443294816652e-06, 4.9095349710610585e-06,
+    1.853199584857964e-05, -3.0493034462976344e-05, 0.0003446260671220913, 0.0012707130105529733, 0.003395313445508768,
+    0.024538441497107467, 0.08952465561927139, 0.14104739588622953,
 )  # fmt: skip
 
 
@@ -104,18 +102,19 @@ def _log() -> Function:
 
 
 def _erf() -> Function:
-    """Near 0 an odd polynomial; beyond, 1 - exp(-x²) times a polynomial in (x - 2) / (x + 2). Beyond 4 it rounds to 1."""
-    size, square, place = Var("size"), Var("square"), Var("place")
+    """1 - 1 / (1 + u)**8, where u = |x| times a polynomial in |x| (Abramowitz and Stegun, 7.1.28). Beyond 4 it rounds to 1.
+
+    (1 + u)² - 1 = u (2 + u), three times, so that nothing cancels near 0.
+    """
+    size, power = Var("size"), [Var(f"power{n}") for n in (1, 2, 4, 8)]
+    sign = Op("&", (Bits("float64", "int64", X), Const(_SIGN)))
     steps = (
         ("size", Apply("smaller", (Const(4.0), Apply("abs", (X,))))),
-        ("square", _op("*", size, size)),
-        ("small", _op("*", X, _polynomial(_ERF, square))),
-        ("place", _op("/", _op("-", size, TWO), _op("+", size, TWO))),
-        ("rest", _op("*", Apply("vexp", (Op("neg", (square,)),)), _polynomial(_ERFC, place))),
-        ("large", _op("-", ONE, Var("rest"))),
-        ("signed", Choice(_op("<", X, Const(0.0)), Op("neg", (Var("large"),)), Var("large"))),
+        ("power1", _op("*", size, _polynomial(_ERF, size))),
+        *[(power[n + 1].name, _op("*", power[n], _op("+", TWO, power[n]))) for n in range(3)],
+        ("value", _op("/", power[3], _op("+", ONE, power[3]))),
     )
-    return Function(steps, Choice(_op("<", square, ONE), Var("small"), Var("signed")))
+    return Function(steps, Bits("int64", "float64", Op("|", (Bits("float64", "int64", Var("value")), sign))))
 
 
 FUNCTIONS = {"vexp": _exp(), "vtanh": _tanh(), "vlog": _log(), "verf": _erf(), "vsigmoid": _sigmoid()}

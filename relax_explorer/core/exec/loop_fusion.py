@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.exec.loop_nests import buffers, is_filled_first, same_length, step
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
@@ -136,7 +137,24 @@ class _Nest:
     def slice_of(self, indices: Sequence[p.PrimExpr]) -> int | None:
         """The dimension that the outermost loop goes along, and no other one. None if there is none."""
         places = [n for n, index in enumerate(indices) if self.axis.var in p.free_vars(index)]
-        return places[0] if len(places) == 1 and indices[places[0]] is self.axis.var else None
+        if len(places) != 1:
+            return None
+        index = indices[places[0]]
+        is_axis = index is self.axis.var or simplify(self._of_one.expr(index)) is self.axis.var
+        return places[0] if is_axis else None
+
+    @cached_property
+    def _of_one(self) -> Substitution:
+        """Puts 0 for the axes that have one place, such as the channel of a group in a depthwise convolution."""
+        loops, current = set(), self.node.body
+        while type(current) is t.For:
+            if isinstance(current.extent, p.IntImm) and current.extent.value == 1:
+                loops.add(current.var)
+            current = current.body
+        pairs = zip(self.block.iter_vars, self.block.iter_values, strict=True)
+        return Substitution(
+            {axis.var: p.IntImm(0, axis.var.dtype) for axis, value in pairs if value in loops}
+        )
 
     def inside(self, var: p.PrimVar) -> t.Stmt:
         """What one iteration does, for a loop with this variable."""

@@ -52,6 +52,16 @@ def mean_over(x: Array, axes: tuple[int, ...]) -> Array:
     return result
 
 
+def mean_square(x: Array, axes: tuple[int, ...]) -> Array:
+    """Means of the squares of an array over axes, which stay with length 1; NaN for no elements."""
+    if axes in ((-1,), (x.ndim - 1,)):
+        squares = np.vecdot(x, x)[..., np.newaxis]
+    else:
+        squares = np.add.reduce(np.square(x), axes, keepdims=True)
+    result: Array = squares / x.dtype.type(math.prod([x.shape[n] for n in axes]))
+    return result
+
+
 def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and variance of an array over axes, which stay with length 1."""
     mean = mean_over(x, axes)
@@ -61,12 +71,7 @@ def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
 def normalise(x: Array, axes: tuple[int, ...], epsilon: float, out: Array | None = None) -> Array:
     """An array with mean 0 and variance 1 over axes, written into `out` if it is given."""
     distance: Array = np.subtract(x, mean_over(x, axes), out=out)
-    if axes in ((-1,), (x.ndim - 1,)):
-        squares = np.vecdot(distance, distance)[..., np.newaxis]
-    else:
-        squares = np.add.reduce(np.square(distance), axes, keepdims=True)
-    variance = squares / x.dtype.type(math.prod([x.shape[n] for n in axes]))
-    distance /= np.sqrt(variance + x.dtype.type(epsilon))
+    distance /= np.sqrt(mean_square(distance, axes) + x.dtype.type(epsilon))
     return distance
 
 
@@ -283,8 +288,7 @@ class RmsNorm(Normalisation, name="relax.nn.rms_norm"):
         factor = spread(weight, data.shape, axes)
 
         def rows(x: Array, out: Array) -> None:
-            square = mean_over(np.multiply(x, x, out=out), tuple(axes))
-            np.divide(x, np.sqrt(square + x.dtype.type(epsilon)), out=out)
+            np.divide(x, np.sqrt(mean_square(x, tuple(axes)) + x.dtype.type(epsilon)), out=out)
             out *= factor
 
         return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)
