@@ -16,6 +16,7 @@ from relax_explorer.core.session.containers import open_container
 from tests.cli.test_commands import rxe_cli
 from tests.support.recordings import Writer
 
+ATTENTION = "vm.builtin.attention_kv_cache_attention_with_fused_qkv"
 BODY = """        R.func_attr({"relax.force_pure": True})
         cls = Module
         storage: R.Object = R.vm.alloc_storage(R.shape([8]), 0, R.dtype("uint8"), R.str("global"))
@@ -123,12 +124,13 @@ def test_a_function_is_that_with_the_most_like_calls(tmp_path: Path) -> None:
 def test_an_earlier_stage_gets_the_same_answers(tmp_path: Path) -> None:
     made = Writer(tmp_path / "run.rxs")
     made.lineage(0, "module")
+    call = 'R.call_dps_packed("{}", (cache, R.prim_value({}), {}), out_sinfo=R.Tensor((2,), "float32"))'
     by_values = (
         '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32"), cache: R.Object):\n'
         "        a = R.multiply(x, R.const(2, 'float32'))\n"
-        '        b = R.call_dps_packed("vm.builtin.attention_kv_cache_attention_with_fused_qkv", (cache, R.prim_value(0), a), out_sinfo=R.Tensor((2,), "float32"))\n'
+        f"        b = {call.format(ATTENTION, 0, 'a')}\n"
         "        c = R.multiply(b, R.const(2, 'float32'))\n"
-        '        d = R.call_dps_packed("vm.builtin.attention_kv_cache_attention_with_fused_qkv", (cache, R.prim_value(1), c), out_sinfo=R.Tensor((2,), "float32"))\n'
+        f"        d = {call.format(ATTENTION, 1, 'c')}\n"
         "        return d\n"
     )
     made.stage("input", by_values, input=True)

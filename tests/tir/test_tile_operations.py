@@ -10,6 +10,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
+from relax_explorer.core.exec.kernel_code import NEVER
+from relax_explorer.core.exec.kernel_walk import KernelWalk
 from relax_explorer.core.tir.matched_views import without_views
 from relax_explorer.core.tir.stmt import PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements
@@ -218,3 +220,14 @@ def test_work_on_tiles_is_counted() -> None:
     cost = rxe.cost(rxe.parse((SCHEDULES / "wmma_nn.py").read_text(encoding="utf-8")), "main")
     assert not cost.unknown
     assert str(cost.flops) == f"{2 * 128**3 + 128 * 128:,}·(n + 127) // 128"
+
+
+def test_a_walk_goes_through_the_loops_of_an_operation() -> None:
+    """One step for each product, at the line of the operation."""
+    fn = kernel_of(BLOCK.format(operation=OPERATIONS["multiply"][0]))
+    walk = KernelWalk(fn, "f", uncompiled(fn).passed(given()), NEVER)
+    steps = 0
+    while walk.step():
+        steps += 1
+        assert {"C", "row", "column", "inner"} <= set(walk.names)
+    assert steps == 2 * 4 * 4 * 4

@@ -154,7 +154,7 @@ class KernelWalk:
         self.number = 0
         self.is_done = False
         self.stored: t.Stmt | None = None
-        self.scopes = scopes(fn)
+        self.scopes = scopes(self.fn)
         self._named: dict[t.Stmt | None, dict[str, Buffer | p.PrimVar]] = {}
         self.made_by: e.Binding | None = None  # the binding of the call
         self._begin()
