@@ -48,11 +48,9 @@ class GraphView {
     return Object.keys(this.explorer.stages.data(this.explorer.state.stage).graphs);
   }
 
-  /** The function that is shown: the chosen one, else that of the cursor, else the entry. */
+  /** The function that is shown. */
   get function() {
-    const { state, within } = this.explorer;
-    const graphs = this.explorer.stages.data(state.stage).graphs;
-    return [state.graph, within].find((name) => name && name in graphs) ?? this.functions[0] ?? "";
+    return this.explorer.graphFunction(this.explorer.state);
   }
 
   /** @returns {GraphData | undefined} */

@@ -87,9 +87,15 @@ function onKey(page, event) {
   if (target instanceof HTMLInputElement && /^(Arrow|Home|End|Page)/.test(name)) return; // a slider has these
   if (target instanceof HTMLElement && name === "Enter" && target.matches("button, summary, a")) return;
   if (target instanceof HTMLSelectElement) return;
-  const rows = keyTable(page).filter((key) => key.keys.includes(name));
-  const found = rows.find((key) => key.views?.includes(page.explorer.state.view)) ?? rows.find((key) => !key.views);
+  const found = keyOf(page, name);
   if (!found) return;
   event.preventDefault();
-  found.act();
+  if (page.explorer.isWaiting) page.early.push(name);
+  else found.act();
+}
+
+/** What a key means in the view that is shown. @param {Page} page @param {string} name */
+function keyOf(page, name) {
+  const rows = keyTable(page).filter((key) => key.keys.includes(name));
+  return rows.find((key) => key.views?.includes(page.explorer.state.view)) ?? rows.find((key) => !key.views);
 }

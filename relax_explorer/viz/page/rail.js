@@ -18,7 +18,9 @@ class Rail {
 
   /** To the next stage that changed the module. @param {number} direction */
   step(direction) {
-    this.explorer.goTo(this.explorer.stages.changing(this.explorer.state.stage, direction));
+    const next = this.explorer.stages.changing(this.explorer.state.stage, direction);
+    if (next < 0 && direction > 0 && this.explorer.awaits()) this.explorer.whenMore(() => this.step(direction));
+    else this.explorer.goTo(next);
   }
 
   _dots() {
@@ -30,6 +32,14 @@ class Rail {
       return dot;
     });
     byId("dots").replaceChildren(...dots);
+  }
+
+  /** Show what has come of the stages. */
+  renew() {
+    this.slider.max = String(this.explorer.stages.count - 1);
+    this._dots();
+    this.list.replaceChildren(...this._rows());
+    if (this.explorer.stages.isThere(this.explorer.state.stage)) this.draw(this.explorer.state);
   }
 
   /** @param {MouseEvent} event */
