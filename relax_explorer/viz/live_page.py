@@ -1,7 +1,7 @@
 """The page of a session whose server sends the parts of the document when they are looked at.
 
-A part is named by a path, `stage/4`, `graph/4/main`, `checks/4`, `cost/4`, `run`, `values/2`, `more/4`. Rows, nodes, graphs and layouts are numbered once
-for all parts, and an answer has those behind the ones that its reader has.
+A part is named by a path: `stage/4`, `graph/4/main`, `checks/4`, `cost/4`, `run`, `values/2`, `more/4`. Rows, nodes, graphs and layouts are numbered
+once for all parts, and an answer has those behind the ones that its reader has.
 """
 
 from __future__ import annotations

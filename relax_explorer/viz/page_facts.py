@@ -5,7 +5,7 @@ Every sentence is made by the function that makes it for the explorer and the sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 

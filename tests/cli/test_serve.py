@@ -402,7 +402,8 @@ async def test_keys_that_come_before_their_stages_are_obeyed_in_their_order(tmp_
         await page.open(address)
         await page.until("document.body.dataset.ready === 'yes'")
         await page.value("window.asked = []; const own = page.explorer.store; const ask = own._ask.bind(own); "
-                         "own._ask = async (part) => { asked.push(part); await new Promise((done) => setTimeout(done, 60)); return ask(part) }")  # fmt: skip
+                         "own._ask = async (part) => { asked.push(part); await new Promise((done) => setTimeout(done, 60)); "
+                         "return ask(part) }")  # fmt: skip
         for key in ("]", "]", "]", "3"):
             await page.press(key)
         await page.until(f"{STATE}.view === 'graph'")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import html
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -81,7 +82,7 @@ async def of_build(folder: Path, build: str, sizes: Sequence[tuple[int, int]], l
                 found.setdefault(name, []).append(path)
                 for fault in faults(text, size[0], is_ascii=LOOKS[look][1], is_graph=screen == "graph"):
                     wrong += 1
-                    print(f"{name} {stage}: {fault}", flush=True)
+                    sys.stdout.write(f"{name} {stage}: {fault}\n")
         await sheets(folder, dict(found), size[0])
     return wrong
 
@@ -101,7 +102,7 @@ def main() -> None:
             asyncio.run(of_build(given.folder.absolute(), build, sizes, given.look or list(LOOKS)))
             for build in given.build
         ]
-    print(f"{sum(wrong)} faults in {len(wrong)} builds")
+    sys.stdout.write(f"{sum(wrong)} faults in {len(wrong)} builds\n")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.viz import live_page
 from relax_explorer.viz.live_page import LivePage
+from relax_explorer.viz.page_graphs import Graphs
 from tests.viz.test_page_document import made
 from tests.viz.test_report import log_of
 
@@ -86,16 +89,22 @@ def test_parts_in_any_order_are_those_of_the_document(seed: int) -> None:
 def test_nothing_is_made_before_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     session, _ = made("broken")
     runs = []
-    live = LivePage(session, lambda known: (runs.append(known), None)[1:] + (None,))  # type: ignore[arg-type, func-returns-value]  # nothing ran
+
+    def run(known: object) -> tuple[None, None]:
+        runs.append(known)
+        return None, None
+
+    live = LivePage(session, run)
     found = live.document()
     assert [found[key] for key in ("rows", "bodies", "graphs", "run", "cost")] == [[], [], [], None, None]
     drawn = []
     one = live_page.Graphs.one
-    monkeypatch.setattr(
-        live_page.Graphs,
-        "one",
-        lambda own, module, name: drawn.append(name) or one(own, module, name),  # type: ignore[func-returns-value]  # it notes the name
-    )
+
+    def noted(own: Graphs, module: IRModule, name: str) -> dict[str, int]:
+        drawn.append(name)
+        return one(own, module, name)
+
+    monkeypatch.setattr(live_page.Graphs, "one", noted)
     live.part("stage/3", {})
     assert (drawn, runs) == ([], [])
     live.part("graph/3/main", {})
@@ -126,7 +135,7 @@ def test_places_that_a_page_has_stay_when_a_longer_text_comes() -> None:
         reader.ask(f"graph/{stage}/forward")
         layouts.append([str(layout) for layout in reader.known["layouts"]])
     assert count == 0
-    for before, after in zip(layouts, layouts[1:], strict=False):
+    for before, after in pairwise(layouts):
         assert after[: len(before)] == before
 
 

@@ -265,6 +265,7 @@ KEYS: Keymap = (
         _act("s", "pair(1)", "Step: the next pair of values, in both programs", "step", name="next-pair"),
         _act("S", "pair(-1)", "Step back", name="previous-pair"),
         _act("b", "other_stage", "Choose the stage to compare with", "other stage"),
+        _act("B", "bisect", "Bisect: the first stage between the two whose results are wrong"),
         _act("v", "compiled", "The values of the compiled program, if the recording has them", name="compiled"),
         _act("d", "worst", "The pair of values that differs most", "worst"),
         _act("c", "difference(1)", "Next pair of values that differs", "difference", name="next-difference"),
