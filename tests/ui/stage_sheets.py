@@ -46,7 +46,7 @@ async def pictures(
 
 async def sheets(folder: Path, found: dict[str, Sequence[Path]], width: int) -> None:
     """PNG files with some pictures each."""
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # its children write on
         async with browsed("about:blank", Path(profile), (1900, 1400)) as page:
             for name, paths in found.items():
                 for start in range(0, len(paths), ON_SHEET[width]):

@@ -500,7 +500,7 @@ async def test_a_stage_without_problems_has_no_source_to_show() -> None:
 
 async def test_a_variable_that_stands_twice_has_a_label_at_each_place() -> None:
     Path("twice.py").write_text(
-        '@R.function\ndef main(x: R.Tensor((2, 3), "float32")):\n    a = R.matmul(x, x)\n    return a\n'
+        '@R.function\ndef main(x: R.Tensor((2, 3), "float32")):\n    a = R.matmul(x, x)\n    return zz\n'
     )
     app = Explorer("twice.py")
     async with app.run_test(size=(100, 30)) as pilot:

@@ -84,7 +84,7 @@ async def of_build(folder: Path, build: str) -> Iterator[str]:
     path = folder / f"{name}.html"
     written(build, path)
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # its children write on
         async with browsed("about:blank", Path(profile)) as page:
             for width, on_sheet in WIDTHS.items():
                 found: dict[str, list[Path]] = {}

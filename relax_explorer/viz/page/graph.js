@@ -22,6 +22,12 @@ function drawn(tag, attributes, ...content) {
   return element;
 }
 
+/** A colour and what it means. @param {string} look @param {string} text */
+function legendItem(look, text) {
+  const square = drawn("svg", { class: "drawing swatch", viewBox: "0 0 10 10" }, drawn("g", { class: look }, drawn("rect", { class: "shape", width: 10, height: 10, rx: 2 })));
+  return made("span", "", square, text);
+}
+
 class GraphView {
   /** @param {Explorer} explorer @param {Program} program */
   constructor(explorer, program) {
@@ -36,6 +42,8 @@ class GraphView {
     this.elements = [];
     this.place = { x: 0, y: 0, scale: 1 };
     this.node = -1;
+    /** @type {{stage: number, row: number, node: number, graph: string}[]} the nodes whose called functions were opened */
+    this.trail = [];
     this._pointers = new Map();
     this._listen();
     explorer.listeners.push((old) => this.draw(old));
@@ -113,11 +121,7 @@ class GraphView {
     const notes = graph ? [...(paint ? [paint.note] : []), ...graph.notes, ...this.layout(graph).notes] : ["This stage has no graph of a Relax function on this page."];
     if (!graph && doc.left_out) notes.push(`${doc.left_out} graphs were left out: the page would become too large. \`rxe graph\` draws them.`);
     byId("graph-notes").textContent = notes.join(" · ");
-    const legend = (paint ?? graph)?.legend.map(([look, text]) => {
-      const square = drawn("svg", { class: "drawing swatch", viewBox: "0 0 10 10" }, drawn("g", { class: look }, drawn("rect", { class: "shape", width: 10, height: 10, rx: 2 })));
-      return made("span", "", square, text);
-    });
-    byId("graph-legend").replaceChildren(...(legend ?? []));
+    byId("graph-legend").replaceChildren(...((paint ?? graph)?.legend ?? []).map(([look, text]) => legendItem(look, text)));
   }
 
   /** @param {GraphData | undefined} graph */
@@ -202,7 +206,7 @@ class GraphView {
   rowOf(graph, n) {
     const [id, , , , , , names] = this.data(graph, n);
     const { body } = this.explorer;
-    for (const name of [...names, id]) {
+    for (const name of [...names, id].filter((each) => each !== "_")) { // many calls of a lowered function have this name
       const row = body.rowOf(name, this.function);
       if (row >= 0) return row;
     }
@@ -215,16 +219,21 @@ class GraphView {
     const { state, stages, since, doc, body } = this.explorer;
     const kinds = new Map(since >= 0 ? stages.pairs(since, state.stage).filter((pair) => pair.row >= 0).map((pair) => [pair.row, pair.change]) : []);
     const sought = state.find.toLowerCase();
+    /** @type {Set<string>} */
+    const shown = new Set();
     this.elements.forEach((element, n) => {
       const row = this.rowOf(graph, n);
       const kind = row >= 0 && state.mode !== "off" ? doc.kinds.change[kinds.get(row) ?? 0] : "same";
       element.classList.toggle("added", kind === "added");
       element.classList.toggle("changed", kind === "changed" || kind === "type");
       element.classList.toggle("moved", kind === "moved");
+      if (kind) shown.add(kind === "type" ? "changed" : kind);
       const [id, title, lines] = this.data(graph, n);
       const text = [id, title, ...lines, row >= 0 ? body.data(row)[4] : ""].join(" ").toLowerCase();
       element.classList.toggle("faint", sought !== "" && !text.includes(sought));
     });
+    const changes = ["added", "changed", "moved"].filter((kind) => shown.has(kind));
+    byId("graph-legend").append(...changes.map((kind) => legendItem(`node ${kind}`, `${kind} here`)));
   }
 
   /** The looks of the nodes: their own, or those of the chosen colours. @param {GraphData | undefined} graph */
@@ -254,6 +263,7 @@ class GraphView {
     }
     if (isMoved && this.node >= 0) this._reveal(graph);
     const text = this.paint(graph)?.texts[this.node];
+    this._callee();
     byId("graph-node").textContent = this.node < 0 ? "" : [...(text ? [text] : []), ...this.data(graph, this.node)[5].split("\n")].join(" · ");
   }
 
@@ -289,6 +299,56 @@ class GraphView {
     };
     const found = others.filter((n) => n !== this.node && cost(n) < Infinity).sort((a, b) => cost(a) - cost(b))[0];
     if (found !== undefined) this.choose(found);
+  }
+
+  // -- called functions ------------------------------------------------------------------------------------------------
+
+  /** The function of the stage that the selected node calls; empty if it calls none. */
+  get callee() {
+    const { body } = this.explorer;
+    const graph = this.graph;
+    if (!graph || this.node < 0) return "";
+    const row = this.rowOf(graph, this.node);
+    const [, title, lines] = this.data(graph, this.node);
+    const called = row < 0 ? [] : [...plain(this.explorer.doc, body.data(row)[3]).matchAll(/@([\p{L}\w.]+)/gu)].map((hit) => hit[1] ?? "");
+    const words = [title, ...lines].flatMap((text) => text.match(/[\p{L}\w.]+/gu) ?? []); // a lowered call has no name of its own
+    return [...called, ...words].find((name) => name !== this.function && body.headOf(name) >= 0) ?? "";
+  }
+
+  /** To the program of the called function, and to its graph, if it has one. */
+  open() {
+    const { explorer, callee } = this;
+    if (!callee) {
+      say("this node calls no function of the stage");
+      return;
+    }
+    const { stage, row } = explorer.state;
+    const hasGraph = callee in explorer.stages.data(stage).graphs;
+    this.trail.push({ stage, row, node: this.node, graph: this.function });
+    const head = explorer.body.headOf(callee);
+    const fold = explorer.body.foldAt.get(head);
+    if (fold && explorer.folds.isClosed(explorer.body, fold)) this.program.turn(fold);
+    explorer.select(head, stage, { graph: hasGraph ? callee : this.function });
+    say(`${callee}: O goes back`);
+  }
+
+  /** Back to the node that called what is shown. */
+  back() {
+    const last = this.trail.pop();
+    if (!last) {
+      say("no called function was opened");
+      return;
+    }
+    this.explorer.select(last.row, last.stage, { graph: last.graph });
+    this.explorer.when({}, () => this.choose(last.node));
+  }
+
+  /** What the buttons open. */
+  _callee() {
+    const { callee } = this;
+    byId("graph-callee").hidden = !callee;
+    byId("graph-callee").textContent = `open ${callee}`;
+    byId("graph-back").hidden = !this.trail.length;
   }
 
   // -- pan and zoom ------------------------------------------------------------------------------------------------------
@@ -382,6 +442,9 @@ class GraphView {
       const hit = event.target instanceof Element ? event.target.closest("[data-node]") : null;
       if (hit && moved <= 4) this.choose(Number(hit.getAttribute("data-node")));
     });
+    this.byId.addEventListener("dblclick", (event) => {
+      if (event.target instanceof Element && event.target.closest("[data-node]")) this.open();
+    });
     new ResizeObserver(() => this.explorer.state.view === "graph" && this.whole()).observe(this.byId);
     byId("graph-paint").addEventListener("change", (event) => {
       this.explorer.change({ paint: /** @type {HTMLSelectElement} */ (event.target).value });
@@ -391,6 +454,8 @@ class GraphView {
     });
     /** @type {[string, () => void][]} */
     const acts = [
+      ["graph-callee", () => this.open()],
+      ["graph-back", () => this.back()],
       ["graph-layers", () => this.layers()],
       ["graph-in", () => this.zoom(1.3)],
       ["graph-out", () => this.zoom(1 / 1.3)],

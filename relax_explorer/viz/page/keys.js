@@ -38,6 +38,8 @@ function keyTable(page) {
     { keys: ["f"], does: "The graph of the next function", act: () => graph.nextFunction(), views: ["graph"] },
     { keys: ["e"], does: "Write the graph as SVG", act: () => graph.save(), views: ["graph"] },
     { keys: ["Enter"], does: "Go to the binding", act: view("program"), views: ["graph"] },
+    { keys: ["o"], does: "Show what the called function computes", act: () => graph.open(), views: ["graph"] },
+    { keys: ["O"], does: "Back to the node that calls it", act: () => graph.back(), views: ["graph"] },
     { keys: ["s"], does: "Step: the next binding of the run", act: () => toStep(explorer, explorer.state.step + 1), views: ["values"] },
     { keys: ["S"], does: "Step back", act: () => toStep(explorer, explorer.state.step - 1), views: ["values"] },
     { keys: ["^"], does: "To the first step", act: () => toStep(explorer, 0), views: ["values"] },

@@ -202,7 +202,7 @@ class Page {
     const { view } = this.explorer.state;
     /** @type {Record<string, [string, string][]>} */
     const more = {
-      graph: [["hjkl", "nodes"], ["+ -", "zoom"], ["z", "layers"], ["e", "SVG"]],
+      graph: [["hjkl", "nodes"], ["o", "callee"], ["+ -", "zoom"], ["z", "layers"], ["e", "SVG"]],
       values: [["s", "step"], ["S", "back"]],
       beside: [["c", "next change"], ["b", "other stage"]],
     }; // prettier-ignore
