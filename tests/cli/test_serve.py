@@ -298,6 +298,31 @@ def test_the_command_of_a_hint_installs_what_the_extra_says() -> None:
     assert extras["distributed"] == [comparing._SCHEDULER]
 
 
+async def test_exports_are_downloads_of_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written where the server runs, unless the name has a folder."""
+    served_from, downloads = tmp_path / "server", tmp_path / "downloads"
+    served_from.mkdir()
+    downloads.mkdir()
+    monkeypatch.chdir(served_from)
+    monkeypatch.setenv("PYTHONPATH", str(SAMPLES[0].parent.parent))
+    async with served(PROGRAM) as (_, address), browsed(address, tmp_path / "profile") as page:
+        await text_until(page.arrived(), "nn.layer_norm")
+        await page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
+        await page.press("3")
+        await text_until(page.arrived(), "hjkl")
+        await page.press("e")
+        await text_until(page.arrived(), "downloads of the browser")
+        async with asyncio.timeout(20):
+            while not (found := [path for path in downloads.iterdir() if path.suffix == ".svg"]):
+                await page.value("1")  # messages of the page are read meanwhile
+                await asyncio.sleep(0.05)
+        assert found[0].read_bytes().rstrip().endswith(b"</svg>")
+        assert list(served_from.iterdir()) == []
+        assert not await page.value("document.body.classList.contains('-closed')")  # the page is still there
+        await page.press("4")
+        await text_until(page.arrived(), "Problems of all stages")
+
+
 async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) -> None:
     async with served(PROGRAM) as (_, address), browsed(address, tmp_path / "profile") as page:
         shown = await text_until(page.arrived(), "nn.layer_norm")

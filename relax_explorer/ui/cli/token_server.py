@@ -35,16 +35,24 @@ class Tab(AppService):
     """Starts an explorer under its keeper, so that it ends with the server, however that ends."""
 
     def __init__(
-        self, words: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager
+        self, words: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager, address: str
     ) -> None:
         super().__init__(
             "",
             write_bytes=socket.send_bytes,
-            write_str=socket.send_str,
+            write_str=self._send,
             close=socket.close,  # type: ignore[arg-type]  # nobody reads its result
             download_manager=downloads,
         )
-        self.words, self.socket, self._pipe = words, socket, -1
+        self.words, self.socket, self._pipe, self._address = words, socket, -1, address
+
+    async def _send(self, text: str) -> None:
+        """Send a message to the page. Of a file, the script of textual-serve would ask at an address without the token."""
+        kind, data = json.loads(text)
+        if kind == "deliver_file_start":
+            url = f"{self._address}download/{data}"
+            text = json.dumps(["open_url", {"url": url, "new_tab": False}])  # an attachment: the page stays
+        await self.socket.send_str(text)
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> asyncio.subprocess.Process:
         more = self._build_environment(width=width, height=height)
@@ -209,7 +217,7 @@ class TokenServer(Server):
         assert task is not None  # aiohttp handles a request in a task
         channel = web.WebSocketResponse(heartbeat=15, timeout=1)
         await channel.prepare(request)
-        tab = Tab(self.words, channel, self.download_manager)
+        tab = Tab(self.words, channel, self.download_manager, f"http://{request.host}/{self._token}/")
         self._sessions.add(task)
         try:
             await tab.converse(request.query.get("width", ""), request.query.get("height", ""))

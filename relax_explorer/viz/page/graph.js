@@ -45,6 +45,8 @@ class GraphView {
     /** @type {{stage: number, row: number, node: number, graph: string}[]} the nodes whose called functions were opened */
     this.trail = [];
     this._pointers = new Map();
+    this._width = 0; // in which the graph was placed
+    this.extent = new Extent(this.byId, () => this._fit());
     this._listen();
     explorer.listeners.push((old) => this.draw(old));
   }
@@ -93,9 +95,11 @@ class GraphView {
     const number = graph ? doc.graphs.indexOf(graph) : -1;
     this._head(graph);
     if (number !== this.shown) {
-      const isMoved = this.shown < 0 || !graph || doc.graphs[this.shown]?.layout !== graph.layout;
+      const before = doc.graphs[this.shown];
+      const isMoved = !before || !graph || before.layout !== graph.layout;
       this.shown = number;
-      this._make(graph);
+      if (isMoved || String(before.labels) !== String(graph.labels)) this._make(graph);
+      else this._renew(before, graph);
       if (isMoved) this.whole();
     } else if (old.view !== "graph") {
       requestAnimationFrame(() => this.whole());
@@ -147,6 +151,17 @@ class GraphView {
       this.inner?.append(element);
     });
     this.inner.append(labels);
+  }
+
+  /** Make those nodes again that read otherwise than in the stage before, which has the same layout. @param {GraphData} before @param {GraphData} graph */
+  _renew(before, graph) {
+    const layout = this.layout(graph);
+    graph.nodes.forEach((number, n) => {
+      if (number === before.nodes[n]) return;
+      const element = this._node(graph, layout, n);
+      this.elements[n]?.replaceWith(element);
+      this.elements[n] = element;
+    });
   }
 
   /** @param {EdgeData} edge @param {string} label @param {SVGElement} wires @param {SVGElement} labels */
@@ -358,10 +373,18 @@ class GraphView {
     this.inner?.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${scale.toFixed(4)})`);
   }
 
+  /** Place the graph in a window of another width. A legend with another line does not move what is looked at. */
+  _fit() {
+    const [width] = this.extent.size;
+    if (this.explorer.state.view !== "graph" || width === this._width) return;
+    this._width = width;
+    this.whole();
+  }
+
   /** The graph, not larger than life: the whole of it, or as much as can be read. @param {boolean} [isWhole] */
   whole(isWhole = false) {
     const graph = this.graph;
-    const { width, height } = this.byId.getBoundingClientRect();
+    const [width, height] = this.extent.size;
     if (!graph || !width) return;
     const [w = 1, h = 1] = this.layout(graph).size;
     const fitting = Math.min((width - 2 * MARGIN) / w, (height - 2 * MARGIN) / h);
@@ -378,7 +401,7 @@ class GraphView {
 
   /** @param {number} factor @param {number} [x] @param {number} [y] */
   zoom(factor, x, y) {
-    const { width, height } = this.byId.getBoundingClientRect();
+    const [width, height] = this.extent.size;
     const [cx, cy] = [x ?? width / 2, y ?? height / 2];
     const scale = Math.min(4, Math.max(0.05, this.place.scale * factor));
     const by = scale / this.place.scale;
@@ -395,7 +418,7 @@ class GraphView {
 
   /** Bring the selected node into sight. @param {GraphData} graph */
   _reveal(graph) {
-    const { width, height } = this.byId.getBoundingClientRect();
+    const [width, height] = this.extent.size;
     if (!width || this.node < 0) return;
     const [bx = 0, by = 0] = this.layout(graph).boxes.slice(4 * this.node, 4 * this.node + 2);
     const [x, y] = [this.place.x + bx * this.place.scale, this.place.y + by * this.place.scale];
@@ -445,7 +468,6 @@ class GraphView {
     this.byId.addEventListener("dblclick", (event) => {
       if (event.target instanceof Element && event.target.closest("[data-node]")) this.open();
     });
-    new ResizeObserver(() => this.explorer.state.view === "graph" && this.whole()).observe(this.byId);
     byId("graph-paint").addEventListener("change", (event) => {
       this.explorer.change({ paint: /** @type {HTMLSelectElement} */ (event.target).value });
     });

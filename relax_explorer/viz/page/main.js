@@ -31,6 +31,8 @@ class Page {
     /** @type {Map<string, HTMLElement>} */
     this.tabs = new Map();
     this._contents = "";
+    this._top = 0; // the first pixel of the content in sight
+    byId("content").addEventListener("scroll", () => (this._top = byId("content").scrollTop), { passive: true });
     /** @type {string[]} keys that were typed while parts of the document were on their way */
     this.early = [];
     this.explorer.rest = () => this.rest();
@@ -189,9 +191,10 @@ class Page {
       const isSameView = this._contents.startsWith(`${state.view} `);
       this._contents = what;
       const content = byId("content");
-      const [top, open] = [content.scrollTop, isSameView && content.contains(document.activeElement) && document.activeElement?.id];
+      const [top, open] = [this._top, isSameView && content.contains(document.activeElement) && document.activeElement?.id];
       content.replaceChildren(...make(this.explorer));
-      content.scrollTop = isSameView && state.view !== "program" ? top : 0;
+      this._top = isSameView && state.view !== "program" ? top : 0;
+      afterDrawing(() => (content.scrollTop = this._top));
       if (open) document.getElementById(open)?.focus();
     }
     if (old.view !== state.view || !byId("hints").childElementCount) this._hints();
@@ -214,7 +217,7 @@ class Page {
   }
 
   linesInSight() {
-    return Math.max(1, Math.floor(this.program.host.clientHeight / LINE) - 2);
+    return Math.max(1, Math.floor(this.program.list.extent.height / LINE) - 2);
   }
 
   nextMode() {

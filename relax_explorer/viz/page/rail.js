@@ -70,10 +70,11 @@ class Rail {
     }
     this.list.setAttribute("aria-activedescendant", `stage-${state.stage}`);
     const chosen = this.list.querySelector('[aria-selected="true"]');
-    if (chosen instanceof HTMLElement && this.list.clientHeight) {
+    afterDrawing(() => {
+      if (!(chosen instanceof HTMLElement) || !this.list.clientHeight) return;
       const [top, height] = [chosen.offsetTop - this.list.offsetTop, this.list.clientHeight];
       if (top < this.list.scrollTop + 40 || top > this.list.scrollTop + height - 60) this.list.scrollTop = top - height / 2;
-    }
+    });
     byId("rail-title").textContent = doc.summary;
   }
 
