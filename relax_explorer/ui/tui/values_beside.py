@@ -20,11 +20,9 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.jobs import Job
 
-MOST_FLOPS, MOST_MOVED = (
-    20_000_000,
-    32 << 20,
-)  # of a run that nobody asked for, where each length is `amounts.PROBE`
-MOST_BINDINGS, MOST_KERNELS = 400, 40
+MOST_FLOPS, MOST_MOVED = 20_000_000, 32 << 20  # of a run that nobody asked for
+LEAST_LENGTH = 2  # of a length that is not made up yet
+MOST_BINDINGS, MOST_KERNELS = 400, 8  # to compile one takes 0.05 s of the CPU
 Values = Mapping[int, Value]
 _NO_INPUTS = CallInputs()
 
@@ -71,7 +69,7 @@ class ValuesBeside:
         interrupt = self._interrupt
 
         def work(job: Job) -> Values | None:
-            return _values(session, stage, name, interrupt) if is_cheap(stage.module, name) else None
+            return _values(session, stage, name, interrupt) if is_cheap(stage.module, name, {}) else None
 
         def done(found: Values | None) -> None:
             if self._for is goal:
@@ -81,8 +79,8 @@ class ValuesBeside:
         self.app.jobs.start("values", "running it for its values", work, done, is_quiet=True)
 
 
-def is_cheap(module: IRModule, name: str) -> bool:
-    """True if a run of a function takes no time that its user would notice, as its costs tell."""
+def is_cheap(module: IRModule, name: str, lengths: Mapping[str, int]) -> bool:
+    """True if a run of a function with such lengths takes no time that its user would notice, as its costs tell."""
     fn = module.relax_functions[name]
     kernels = len(module.functions) - len(module.relax_functions)
     if sum(len(block.bindings) for block in fn.body.blocks) > MOST_BINDINGS or kernels > MOST_KERNELS:
@@ -92,7 +90,7 @@ def is_cheap(module: IRModule, name: str) -> bool:
     except Failure:  # a problem of the program has its own place
         return False
     counts = [
-        amounts.value(poly, dict.fromkeys(amounts.variables(poly), amounts.PROBE))
+        amounts.value(poly, {var: lengths.get(var.name, LEAST_LENGTH) for var in amounts.variables(poly)})
         for poly in (total.flops, total.moved)
     ]
     return all(
@@ -102,11 +100,13 @@ def is_cheap(module: IRModule, name: str) -> bool:
 
 
 def _values(session: Session, stage: Snapshot, name: str, interrupt: Interrupt) -> Values | None:
-    """The values of a run with inputs that are made up; None if it does not come to its end."""
+    """The values of a run with inputs that are made up; None if it costs too much with them, or does not come to its end."""
     earlier = [item.module for item in reversed(session.stages[: stage.number])]
     try:
         start = start_of(stage.module, name, _NO_INPUTS, earlier)
         debugger = Debugger(start.module, start.name, start.args, session.cache, interrupt, private=True)
+        if not is_cheap(stage.module, name, dict(debugger.frame.shape_vars.items())):
+            return None
         log = logged(debugger)
     except Failure:  # Debug tells why
         return None
