@@ -217,6 +217,13 @@ class GraphView {
 
   // -- marks and selection -----------------------------------------------------------------------------------------------
 
+  /** The rows of all variables of a node: a value of memory has several, of which the stage may have added some. @param {GraphData} graph @param {number} n */
+  rowsOf(graph, n) {
+    const names = this.data(graph, n)[6].filter((each) => each !== "_");
+    const rows = names.map((name) => this.explorer.body.rowOf(name, this.function)).filter((row) => row >= 0);
+    return rows.length ? rows : [this.rowOf(graph, n)];
+  }
+
   /** The row of a node: of its first variable that the stage has. @param {GraphData} graph @param {number} n */
   rowOf(graph, n) {
     const [id, , , , , , names] = this.data(graph, n);
@@ -238,7 +245,8 @@ class GraphView {
     const shown = new Set();
     this.elements.forEach((element, n) => {
       const row = this.rowOf(graph, n);
-      const kind = row >= 0 && state.mode !== "off" ? doc.kinds.change[kinds.get(row) ?? 0] : "same";
+      const own = row >= 0 && state.mode !== "off" ? this.rowsOf(graph, n).map((each) => doc.kinds.change[kinds.get(each) ?? 0] ?? "same") : [];
+      const kind = own.includes("added") && !own.every((each) => each === "added") ? "changed" : (own.find((each) => each !== "same") ?? "same");
       element.classList.toggle("added", kind === "added");
       element.classList.toggle("changed", kind === "changed" || kind === "type");
       element.classList.toggle("moved", kind === "moved");
