@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import values_beside
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.values_beside import is_cheap
@@ -111,3 +112,15 @@ def test_costs_decide() -> None:
     assert not is_cheap(symbolic, "main", {"n": 100_000})
     many = SMALL.replace("    return", "".join(f"    c{n} = R.exp(b)\n" for n in range(values_beside.MOST_BINDINGS)) + "    return")  # fmt: skip
     assert not is_cheap(parse(many), "main", {})
+
+
+@pytest.mark.parametrize(("call", "is_run"), [
+    (CallInputs("main", {}, {"n": 5}), True), (CallInputs("main", {}, {"n": 1_000_000}), False), (CallInputs("main", {"x": "weights.npz"}), False),
+])  # fmt: skip
+async def test_given_lengths_are_those_of_the_run_and_given_inputs_are_not_read_by_surprise(
+    call: CallInputs, is_run: bool, tmp_path: Path
+) -> None:
+    app = Explorer(program(tmp_path, SMALL.replace("(2, 3)", '("n", 3)')), pipeline="", call=call)
+    async with app.run_test(size=(180, 40)) as pilot:
+        shown = await at_rest(pilot, app)
+        assert ("7 … 7" in row(shown, "b"), "r values" in shown.split("\n")[-1]) == (is_run, not is_run)

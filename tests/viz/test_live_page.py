@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz import live_page
 from relax_explorer.viz.live_page import LivePage
 from relax_explorer.viz.page_graphs import Graphs
@@ -98,13 +99,13 @@ def test_nothing_is_made_before_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     found = live.document()
     assert [found[key] for key in ("rows", "bodies", "graphs", "run", "cost")] == [[], [], [], None, None]
     drawn = []
-    one = live_page.Graphs.one
+    one = Graphs.one
 
     def noted(own: Graphs, module: IRModule, name: str) -> dict[str, int]:
         drawn.append(name)
         return one(own, module, name)
 
-    monkeypatch.setattr(live_page.Graphs, "one", noted)
+    monkeypatch.setattr(Graphs, "one", noted)
     live.part("stage/3", {})
     assert (drawn, runs) == ([], [])
     live.part("graph/3/main", {})
@@ -144,3 +145,17 @@ def test_odd_paths_are_no_parts_or_those_of_the_first_stage(path: str) -> None:
     reader, _ = live_of("broken")
     found = reader.live.part(path, {"rows": 10**9})
     assert (found is None) == (path in ("", "stage/99999", "nothing/1"))
+
+
+def test_a_graph_with_longer_texts_gets_a_place_of_its_own_once_a_page_has_the_first() -> None:
+    text = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    NAME = R.exp(x)\n    return NAME\n'
+    short, long = (parse(text.replace("NAME", name)) for name in ("a", "a_name_that_needs_a_much_wider_box"))
+    graphs = Graphs()
+    first = graphs.one(short, "main")["once"]
+    before = str(graphs.data()["layouts"])
+    second = graphs.one(long, "main")["once"]
+    found = graphs.data()
+    assert str(found["layouts"][:1]) == before
+    assert [found["graphs"][n]["layout"] for n in (first, second)] == [0, 1]  # type: ignore[index]  # JSON
+    again = graphs.one(parse(text.replace("NAME", "b")), "main")["once"]
+    assert graphs.data()["graphs"][again]["layout"] in (0, 1)  # type: ignore[index]  # JSON

@@ -24,7 +24,6 @@ MOST_FLOPS, MOST_MOVED = 20_000_000, 32 << 20  # of a run that nobody asked for
 LEAST_LENGTH = 2  # of a length that is not made up yet
 MOST_BINDINGS, MOST_KERNELS = 400, 8  # to compile one takes 0.05 s of the CPU
 Values = Mapping[int, Value]
-_NO_INPUTS = CallInputs()
 
 
 class ValuesBeside:
@@ -62,14 +61,16 @@ class ValuesBeside:
         fn = stage.module.functions.get(name)
         if type(fn) is not e.Function:
             return
-        if run.file or run.given(name) != _NO_INPUTS:  # reading weights may take long
+        given = run.given(name)
+        if run.file or given.sources:  # reading weights may take long
             self.is_dear = True
             return
         goal, self._interrupt = self._for, Interrupt()
         interrupt = self._interrupt
 
         def work(job: Job) -> Values | None:
-            return _values(session, stage, name, interrupt) if is_cheap(stage.module, name, {}) else None
+            is_small = is_cheap(stage.module, name, dict(given.shape))
+            return _values(session, stage, name, given, interrupt) if is_small else None
 
         def done(found: Values | None) -> None:
             if self._for is goal:
@@ -99,11 +100,13 @@ def is_cheap(module: IRModule, name: str, lengths: Mapping[str, int]) -> bool:
     )
 
 
-def _values(session: Session, stage: Snapshot, name: str, interrupt: Interrupt) -> Values | None:
+def _values(
+    session: Session, stage: Snapshot, name: str, given: CallInputs, interrupt: Interrupt
+) -> Values | None:
     """The values of a run with inputs that are made up; None if it costs too much with them, or does not come to its end."""
     earlier = [item.module for item in reversed(session.stages[: stage.number])]
     try:
-        start = start_of(stage.module, name, _NO_INPUTS, earlier)
+        start = start_of(stage.module, name, given, earlier)
         debugger = Debugger(start.module, start.name, start.args, session.cache, interrupt, private=True)
         if not is_cheap(stage.module, name, dict(debugger.frame.shape_vars.items())):
             return None
