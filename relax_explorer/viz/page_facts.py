@@ -5,7 +5,7 @@ Every sentence is made by the function that makes it for the explorer and the sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -38,12 +38,12 @@ MOST_TEXT = 200_000  # characters of the elements of all values
 _WIDTH = 100  # cells
 
 
-def problems_data(session: Session, bodies: Sequence[Body]) -> list[dict[str, object]]:
+def problems_data(session: Session, body_of: Callable[[int], Body]) -> list[dict[str, object]]:
     """Remarks on the pipeline, then each problem once, with the stages that have it and its row there."""
     found = [_problem(note, "", 0, -1) for note in session.notes]
     for stage, problem, later in session.distinct_problems:
         _, function, binding = place_in(stage, problem.span)
-        body = bodies[stage.number]
+        body = body_of(stage.number)
         row = body.row_of.get(id(binding), -1) if binding is not None else body.starts.get(function, -1)
         if stage.text and problem.span is not None:  # its rows are the lines of its file
             row = min(problem.span.line, len(body.rows)) - 1
@@ -134,8 +134,8 @@ def _check_rows(found: CheckList, body: Body) -> Iterator[list[object]]:
 # -- run -------------------------------------------------------------------------------------------------------------
 
 
-def run_data(log: RunLog | None, body: Body) -> dict[str, object] | None:
-    """A recorded run: its inputs, and what each step bound."""
+def run_data(log: RunLog | None, body: Body, with_values: bool = True) -> dict[str, object] | None:
+    """A recorded run: its inputs, and what each step bound, with its distribution and its elements if `with_values`."""
     if log is None:
         return None
     parts = [
@@ -143,30 +143,36 @@ def run_data(log: RunLog | None, body: Body) -> dict[str, object] | None:
         f"inputs made up: {log.note}" if log.note else "",
         f"cut: it had more steps than {counted(len(log.steps), 'step')}" if log.is_cut else "",
     ]
-    room = [MOST_TEXT]
+    room = [MOST_TEXT if with_values else 0]
     return {
         "function": visible(log.function, 200),
         "about": visible("; ".join(part for part in parts if part), 600),
         "problems": [visible_lines(render(problem)) for problem in log.problems],
         "inputs": [_value(name, value, room) for name, value in log.inputs],
-        "steps": [_step(step, log, body, room) for step in log.steps],
+        "steps": [_step(step, log, body, room, with_values) for step in log.steps],
     }
 
 
-def _step(step: LoggedStep, log: RunLog, body: Body, room: list[int]) -> dict[str, object]:
+def step_values(log: RunLog, body: Body, steps: range) -> list[dict[str, object]]:
+    """Steps of a run with their distributions and elements."""
+    return [_step(log.steps[step], log, body, [MOST_TEXT], True) for step in steps if step < len(log.steps)]
+
+
+def _step(step: LoggedStep, log: RunLog, body: Body, room: list[int], with_values: bool) -> dict[str, object]:
     """A step: its number, its row of the program (-1 inside of another function), and its value."""
     binding = step.binding
     name = binding.var.name if binding is not None and binding.var is not None else "result"
     row = -1 if binding is None else body.row_of.get(id(binding), -1)
     inner = "" if step.function == log.function else visible(step.function, 60)
-    return {"step": step.position, "row": row, "inside": inner, **_value(name, step.value, room)}
+    return {"step": step.position, "row": row, "inside": inner, **_value(name, step.value, room, with_values)}
 
 
-def _value(name: str, value: Value, room: list[int]) -> dict[str, object]:
-    """A value in one line, its numbers and its distribution, and its elements if they are few. `room` is what elements may still take."""
-    found = summary(value)
+def _value(name: str, value: Value, room: list[int], is_whole: bool = True) -> dict[str, object]:
+    """A value in one line; if whole, its numbers, its distribution, and its elements if they are few. `room` is what elements may still take."""
+    found = summary(value) if is_whole else None
     size = value.size if isinstance(value, np.ndarray) else 1
-    lines = [visible(line) for line in value_page(name, value, _WIDTH)] if size <= MOST_ELEMENTS else []
+    has_lines = size <= MOST_ELEMENTS and room[0] > 0
+    lines = [visible(line) for line in value_page(name, value, _WIDTH)] if has_lines else []
     taken = sum(map(len, lines))
     lines = lines if taken <= room[0] else []
     room[0] -= taken if lines else 0

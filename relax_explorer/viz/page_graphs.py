@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.diagnostics import Failure
@@ -48,6 +49,20 @@ class _Form:
     first: Drawing
     sizes: list[Size]
     labels: list[Size | None] = field(default_factory=list)
+    placed: dict[str, object] | None = None  # once the page has it, its nodes stay where they are
+
+    def has_room(self, drawing: Drawing) -> bool:
+        """True if another graph may have this layout."""
+        if self.placed is None:
+            return True
+        sizes = zip(self.sizes, map(node_size, drawing.nodes), strict=True)
+        return all(_larger(size, other) == size for size, other in sizes)
+
+    def data(self) -> dict[str, object]:
+        """The layout for the page, made once."""
+        if self.placed is None:
+            self.placed = _layout_data(self)
+        return self.placed
 
     def fit(self, drawing: Drawing) -> None:
         """Make room for the texts of another graph."""
@@ -67,13 +82,18 @@ def _larger(one: Size, other: Size) -> Size:
 
 
 class Graphs:
-    """Every different graph of a page. Functions are added stage by stage; what is added last may find no room."""
+    """Every different graph of a page. Functions are added stage by stage; what is added last may find no room.
 
-    def __init__(self) -> None:
+    `most_placed` bounds the nodes of all layouts, if the page has them at once.
+    """
+
+    def __init__(self, most_placed: float | None = None) -> None:
+        self.most_placed = MOST_PLACED if most_placed is None else most_placed
         self.nodes: dict[tuple[object, ...], int] = {}
         self.left_out = 0
         self._graphs: list[dict[str, object]] = []
-        self._forms: dict[Hashable, _Form] = {}
+        self._forms: dict[Hashable, _Form] = {}  # the last one of each kind
+        self._layouts: list[_Form] = []
         self._numbers: dict[str, int] = {}
         self._drawn: dict[tuple[int, ...], dict[str, int]] = {}  # by a function and what it calls
         self._placed = 0
@@ -88,9 +108,10 @@ class Graphs:
             name for name, fn in module.relax_functions.items() if is_end or _bindings(fn) <= MOST_BINDINGS
         ]
         self.left_out += len(module.relax_functions) - len(names)
-        return {name: found for name in names if (found := self._of(module, name))}
+        return {name: found for name in names if (found := self.one(module, name))}
 
-    def _of(self, module: IRModule, name: str) -> dict[str, int]:
+    def one(self, module: IRModule, name: str) -> dict[str, int]:
+        """The numbers of the graphs of a function."""
         fn = module.relax_functions[name]
         callees = {callee_in(binding) for block in fn.body.blocks for binding in block.bindings} - {""}
         key = (id(fn), *[id(module.functions.get(callee)) for callee in sorted(callees)])
@@ -157,15 +178,16 @@ class Graphs:
             tuple(frames),
         )
         form = self._forms.get(key)
-        if form is not None:
+        if form is not None and form.has_room(drawing):
             form.fit(drawing)
             return form
-        if self._placed + len(drawing.nodes) > MOST_PLACED:
+        if self._placed + len(drawing.nodes) > self.most_placed:
             return None
         self._placed += len(drawing.nodes)
         sizes = [node_size(node) for node in drawing.nodes]
         labels = [label_size(edge) for edge in drawing.edges]
-        form = self._forms[key] = _Form(len(self._forms), drawing, sizes, labels)
+        form = self._forms[key] = _Form(len(self._layouts), drawing, sizes, labels)
+        self._layouts.append(form)
         return form
 
     def _node(self, node: Node) -> int:
@@ -182,12 +204,12 @@ class Graphs:
         )
         return self.nodes.setdefault(seen, len(self.nodes))
 
-    def data(self) -> dict[str, object]:
-        """The graphs for the page."""
+    def data(self, graphs: int = 0, nodes: int = 0, layouts: int = 0) -> dict[str, list[object]]:
+        """The graphs for a page that has some of each already."""
         return {
-            "graphs": self._graphs,
-            "nodes": [list(node) for node in self.nodes],
-            "layouts": [_layout_data(form) for form in self._forms.values()],
+            "graphs": list(self._graphs[graphs:]),
+            "nodes": [list(node) for node in islice(self.nodes, nodes, None)],
+            "layouts": [form.data() for form in self._layouts[layouts:]],
         }
 
 

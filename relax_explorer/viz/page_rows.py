@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
@@ -155,9 +156,9 @@ class Rows:
             )
         return number
 
-    def data(self) -> list[list[object]]:
-        """The rows for the page."""
-        return [list(line) for line in self.numbers]
+    def data(self, start: int = 0) -> list[list[object]]:
+        """The rows for a page that has the first ones already."""
+        return [list(line) for line in islice(self.numbers, start, None)]
 
 
 def callee_in(binding: object) -> str:

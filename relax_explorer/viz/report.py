@@ -111,7 +111,19 @@ def step_text(step: LoggedStep) -> str:
 # The page: one file, made of the document of a session and of the scripts that show it.
 
 
-SCRIPTS = ("document", "elements", "lines", "state", "rail", "program", "views", "graph", "keys", "main")
+SCRIPTS = (
+    "document",
+    "store",
+    "elements",
+    "lines",
+    "state",
+    "rail",
+    "program",
+    "views",
+    "graph",
+    "keys",
+    "main",
+)
 """The scripts of the page in the order in which they run; each knows those before it."""
 
 

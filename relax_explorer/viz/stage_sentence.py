@@ -63,7 +63,7 @@ def joined(found: Sequence[str], width: int = MOST) -> str:
     for clause in found[1:]:
         if columns(f"{text}; {clause}.") <= width:
             text = f"{text}; {clause}"
-    return fit(f"{text}.", width)
+    return fit(text if text.endswith("…") else f"{text}.", width)
 
 
 def clauses(a: IRModule, b: IRModule, diff: ModuleDiff) -> tuple[str, ...]:

@@ -298,6 +298,31 @@ def test_the_command_of_a_hint_installs_what_the_extra_says() -> None:
     assert extras["distributed"] == [comparing._SCHEDULER]
 
 
+async def test_exports_are_downloads_of_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written where the server runs, unless the name has a folder."""
+    served_from, downloads = tmp_path / "server", tmp_path / "downloads"
+    served_from.mkdir()
+    downloads.mkdir()
+    monkeypatch.chdir(served_from)
+    monkeypatch.setenv("PYTHONPATH", str(SAMPLES[0].parent.parent))
+    async with served(PROGRAM) as (_, address), browsed(address, tmp_path / "profile") as page:
+        await text_until(page.arrived(), "nn.layer_norm")
+        await page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
+        await page.press("3")
+        await text_until(page.arrived(), "hjkl")
+        await page.press("e")
+        await text_until(page.arrived(), "downloads of the browser")
+        async with asyncio.timeout(20):
+            while not (found := [path for path in downloads.iterdir() if path.suffix == ".svg"]):
+                await page.value("1")  # messages of the page are read meanwhile
+                await asyncio.sleep(0.05)
+        assert found[0].read_bytes().rstrip().endswith(b"</svg>")
+        assert list(served_from.iterdir()) == []
+        assert not await page.value("document.body.classList.contains('-closed')")  # the page is still there
+        await page.press("4")
+        await text_until(page.arrived(), "Problems of all stages")
+
+
 async def test_chromium_shows_the_explorer_and_sends_its_keys(tmp_path: Path) -> None:
     async with served(PROGRAM) as (_, address), browsed(address, tmp_path / "profile") as page:
         shown = await text_until(page.arrived(), "nn.layer_norm")
@@ -322,8 +347,26 @@ async def test_the_page_is_served_with_its_document_to_who_has_the_token() -> No
             assert 'data-from="document"' in text
         async with client.get(f"{address}document") as answer:
             found = await answer.json()
-            assert [stage["by"] for stage in found["stages"] if stage["changed"]][1] == "LegalizeOps"
-            assert found["run"]["steps"]
+            assert (found["rows"], found["run"], len(found["stages"][0]["by"]) > 0) == ([], None, True)
+        live = f"live={found['live']}"
+        count = len(found["stages"])
+        while not found["is_complete"]:
+            async with client.get(f"{address}part/more/{count}?{live}") as answer:
+                found = await answer.json()
+                count += len(found["stages"])
+        for part, key in (("stage/1", "body"), ("run", "run"), ("cost/1", "cost"), ("checks/0", "check")):
+            async with client.get(f"{address}part/{part}?{live}&rows=0") as answer:
+                assert (part, answer.status, bool((await answer.json())[key])) == (part, 200, True)
+        for part, status in (
+            (f"stage/9999?{live}", 404),
+            (f"nothing?{live}", 404),
+            ("stage/0?live=7", 409),
+            ("stage/0", 409),
+        ):
+            async with client.get(f"{address}part/{part}") as answer:
+                assert (part, answer.status) == (part, status)
+        async with client.get(f"{origin(address)}/x/part/stage/0?{live}") as answer:
+            assert answer.status == 403
         async with client.get(f"{origin(address)}/x/document") as answer:
             assert answer.status == 403
         async with client.get(f"{address}document", headers={"Origin": "https://evil.example"}) as answer:
@@ -341,7 +384,7 @@ async def test_chromium_shows_the_served_page_and_a_changed_file(tmp_path: Path)
         await page.until("document.body.dataset.ready === 'yes'")
         assert "nn.relu" in await page.value(shown)
         await page.press("]")
-        assert await page.value("page.explorer.state.stage") > 0
+        await page.until("page.explorer.state.stage > 0")
         path.write_text(text.replace("relu", "gelu"))
         await page.open(f"{address}#stage=0")
         await page.call("Page.reload")
@@ -360,3 +403,79 @@ def test_a_page_needs_a_program() -> None:
     done = rxe_cli("serve", "--web")
     assert done.exit_code == 2
     assert "--web shows a program" in done.stderr
+
+
+def _stages(folder: Path, count: int = 12) -> None:
+    """Stages of a build, of which each writes another constant; the seventh is the same as the one before."""
+    for number in range(count):
+        text = '@R.function\ndef main(x: R.Tensor(("n", 4), "float32")):\n    y = R.nn.relu(x)\n'
+        text += f'    z = R.add(y, R.const({number - (number == 7)}.0, "float32"))\n    return z\n'
+        (folder / f"{number:02}_Pass{number}.py").write_text(text)
+
+
+STATE = "page.explorer.state"
+
+
+async def test_keys_that_come_before_their_stages_are_obeyed_in_their_order(tmp_path: Path) -> None:
+    folder = tmp_path / "build"
+    folder.mkdir()
+    _stages(folder)
+    async with (
+        served("--web", str(folder)) as (_, address),
+        browsed("about:blank", tmp_path / "profile") as page,
+    ):
+        await page.open(address)
+        await page.until("document.body.dataset.ready === 'yes'")
+        await page.value("window.asked = []; const own = page.explorer.store; const ask = own._ask.bind(own); "
+                         "own._ask = async (part) => { asked.push(part); await new Promise((done) => setTimeout(done, 60)); "
+                         "return ask(part) }")  # fmt: skip
+        for key in ("]", "]", "]", "3"):
+            await page.press(key)
+        await page.until(f"{STATE}.view === 'graph'")
+        assert await page.value(f"{STATE}.stage") == 3
+        assert await page.value("document.querySelectorAll('#canvas .node').length") >= 3
+        await page.press("1")
+        await page.click("#slider")  # the middle of all stages
+        await page.until("page.explorer.state.stage >= 5")
+        await page.press("2")
+        await page.until(
+            "page.explorer.doc.run && document.querySelector('.scrubber .bars, .scrubber .numbers, .scrubber pre') !== null"
+        )
+        await page.press("alt+c")
+        await page.until("document.querySelector('#content table') !== null")
+        asked = await page.value("asked")
+        assert len(asked) == len(set(asked)), "each part is asked for once"
+        assert asked.index("run") > asked.index("graph/3/main")
+        await page.open(f"{address}#stage=11&view=program&binding=z")
+        await page.call("Page.reload")
+        await page.until(f"document.body.dataset.ready === 'yes' && {STATE}.stage === 11")
+        history = "document.querySelectorAll('.history li').length"
+        await page.until(f"{history} >= 11", 30)  # the other stages come by themselves
+        assert await page.value("document.querySelectorAll('#stages li').length") == 12 - 1 + 1
+        assert [line for line in page.console if "favicon" not in line] == []
+
+
+async def test_a_server_that_ended_and_a_file_that_changed_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "build"
+    folder.mkdir()
+    _stages(folder, 40)
+    async with (
+        served("--web", str(folder)) as (process, address),
+        browsed("about:blank", tmp_path / "profile") as page,
+        aiohttp.ClientSession() as client,
+    ):
+        await page.open(address)
+        await page.until("document.body.dataset.ready === 'yes'")
+        await page.value(
+            "page.renew = () => {}; page._askOn = async () => {}"
+        )  # nothing is asked for by itself
+        _stages(folder, 41)
+        async with client.get(f"{address}document") as answer:
+            assert answer.status == 200
+        said = "document.getElementById('said').textContent"
+        await page.value("page.explorer.goTo(page.explorer.stages.count - 1)")
+        await page.until(f"{said}.includes('reload the page')")
+        process.send_signal(signal.SIGINT)
+        await process.wait()
+        await page.press("]")
+        await page.until(f"{said}.includes('has ended')")

@@ -11,10 +11,13 @@ from textual.widgets import Input
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.viz.tokens import DARK, MONO
 from relax_explorer.viz.visible import ascii_cells, columns
+from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text
-from tests.ui.test_looks import BROKEN, LAYER, LOOKS
+from tests.ui.test_looks import BROKEN, CONTRACTS, LAYER, LOOKS, RELATIONS
 from tests.ui.test_screens import idle, press
 
+CHECKS = str(SAMPLES[2])
+FAULT = str(SAMPLES[0].parent / "wrong_fusion")
 ODD = """@R.function
 def main(größe: R.Tensor((2,), "float32"), 漢字: R.Tensor((2,), "float32")):
     résultat = R.add(größe, 漢字)
@@ -23,16 +26,23 @@ def main(größe: R.Tensor((2,), "float32"), 漢字: R.Tensor((2,), "float32")):
 """
 WALKS = {  # keys from screen to screen, each of which is looked at
     BROKEN: ("4", "0", "1", "d", "t", "B", "question_mark", "escape"),
-    LAYER: ("2", "s", "i", "escape", "v", "I", "escape", "3", "colon", "s", "tab", "escape", "5", "ctrl+p"),
+    LAYER: ("2", "s", "i", "escape", "v", "I", "escape", "3", "colon", "s", "tab", "escape", "5", "ctrl+p", "escape", "1", "E", "escape", "w"),
+    CHECKS: ("6", "f", "f", "j", "enter"), RELATIONS: ("s", "s", "v"), CONTRACTS: ("n", "n", "v"), "wrong": ("j", "4", "e"),
+    FAULT: ("j", "6", "escape", "1", "B", "escape", "5", "p"),
     "odd": ("z", "2", "s", "3"),
     "": ("question_mark",),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", WALKS, ids=["build", "layer", "odd", "home"])
+@pytest.mark.parametrize(
+    "path", WALKS, ids=["build", "layer", "checks", "relations", "contracts", "wrong", "fault", "odd", "home"]
+)
 async def test_every_screen_has_ascii_only(path: str, tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text(ODD)
-    given = {"odd": str(tmp_path / "odd.py"), "": None}.get(path, path)
+    (tmp_path / "wrong.py").write_text(
+        ODD.replace("(größe, 漢字)", "(größe, ≈)").replace("return", "return é, ")
+    )
+    given = {"odd": str(tmp_path / "odd.py"), "wrong": str(tmp_path / "wrong.py"), "": None}.get(path, path)
     app = Explorer(given, is_ascii=True)
     seen = set()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -62,7 +72,7 @@ async def test_frames_and_marks_stay_apart() -> None:
 def test_texts_keep_their_cells() -> None:
     text = "┌─┬─┐│ ━┃┏═║╔╭ ┼┄ ▁▂▃▄▅▆▇█ ▶●○✓✗·…→≈ é ñ Å 漢字 🔎 ⠀⣿ ǆ ½ ☃"
     shown = ascii_cells(text)
-    assert shown == "+-+-+| =##=##+ +- _.:-=+*# >*oVx.~>~ e n A ???? ??  * ? ? ?"
+    assert shown == "+-+-+| =##=##+ +- _.:-=+*# >*oVx.~>: e n A ???? ??  * ? ? ?"
     assert columns(shown) == columns(text)
     assert ascii_cells("e\u0301x") == "ex"  # a combining mark has no cell
     assert len({ascii_cells(bar) for bar in "▁▂▃▄▅▆▇█"}) == 8
@@ -122,3 +132,22 @@ def colors_of(app: Explorer) -> set[str]:
     strips = app.screen._compositor.render_strips()
     styles = [segment.style for strip in strips for segment in strip if segment.style]
     return {color.name for style in styles for color in (style.color, style.bgcolor) if color is not None}
+
+
+async def test_without_colours_a_popup_leaves_in_sight_what_is_around_it() -> None:
+    app = Explorer(LAYER, theme="mono")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        before = screen_text(app).split("\n")
+        await press(pilot, app, "question_mark")
+        after = screen_text(app).split("\n")
+        assert "Keys of Passes" in after[2]
+        assert (after[0], after[-1]) == (before[0], before[-1])
+        assert [line[-3:] for line in after[4:12]] == [line[-3:] for line in before[4:12]]
+        styles = [
+            item.style
+            for item in app.screen._compositor.render_strips()[0]
+            if item.style and item.text.strip()
+        ]
+        assert styles
+        assert all(style.dim and not style.reverse for style in styles)

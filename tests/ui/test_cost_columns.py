@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from relax_explorer.core.cost.amounts import PROBE
 from relax_explorer.core.cost.program_cost import ModuleCosts
 from relax_explorer.core.session.session import Session
@@ -92,7 +94,7 @@ async def test_lines_are_refused_with_what_they_take() -> None:
     async with app.run_test(size=(160, 45)) as pilot:
         await idle(pilot, app)
         for line, text in (
-            ("columns speed", "it takes flops, moved, peak, time"), ("columns flops q=3", "no parameter has a shape variable 'q'"),
+            ("columns speed", "it takes flops, moved, peak, time"), ("columns flops q=3", "no parameter and no match_cast has a shape variable 'q'"),
             ("columns flops n=", "it takes flops"), ("heat warm", "it takes flops, moved, peak"), ("heat flops moved", "heat takes one measure"),
         ):  # fmt: skip
             await typed(pilot, app, line)
@@ -169,3 +171,28 @@ def test_a_narrow_line_keeps_its_columns_and_leaves_the_type_out() -> None:
         widths = _widths(kinds, counts, {}, room)
         assert sum(widths.values()) <= room
         assert Columns(kinds, {}, counts, {}, widths, room)
+
+
+CAST = """@R.function
+def main(x: R.Tensor(dtype="float32", ndim=2)) -> R.Tensor(dtype="float32", ndim=2):
+    m = T.int64()
+    k = T.int64()
+    y = R.match_cast(x, R.Tensor((m, k), "float32"))
+    z = R.exp(y)
+    return z
+"""
+
+
+async def test_lengths_that_a_match_cast_binds_may_be_given(tmp_path: Path) -> None:
+    (tmp_path / "cast.py").write_text(CAST)
+    app = Explorer(str(tmp_path / "cast.py"), pipeline="")
+    async with app.run_test(size=(160, 45)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "columns flops moved")
+        row = next(line for line in screen_text(app).splitlines() if " z " in line and "exp" in line)
+        assert "m" in row.partition("f32")[2]  # a formula
+        await typed(pilot, app, "columns flops moved m=16 k=4")
+        row = next(line for line in screen_text(app).splitlines() if " z " in line and "exp" in line)
+        assert "512 B" in row  # 64 elements read and written
+        await typed(pilot, app, "columns flops q=4")
+        assert "there are k, m" in screen_text(app)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.twins import command_line
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, MapView
@@ -312,3 +314,38 @@ async def test_o_opens_the_function_that_a_node_calls() -> None:
         await typed(pilot, app, "var:softmax", "slash")
         await press(pilot, app, "o")
         assert "calls no Relax function" in screen_text(app)
+
+
+@pytest.mark.parametrize(("size", "is_in_frame"), [((80, 24), False), ((120, 40), True)])
+async def test_the_legend_of_what_changed_is_shown_at_every_width(
+    size: tuple[int, int], is_in_frame: bool
+) -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3")
+        assert (
+            "~ changed here" in screen_text(app)
+        ) == is_in_frame  # nothing changed yet: the rows have other news
+        await press(pilot, app, "right_square_bracket")
+        lines = screen_text(app).split("\n")
+        here = next(line for line in lines if "~ changed here" in line)
+        assert ("━" in here) == is_in_frame
+        assert " in, " in here or is_in_frame
+        assert {len(line) for line in lines} == {size[0]}
+        if not is_in_frame:
+            await press(pilot, app, "C")
+            assert "FLOPs" in screen_text(app)
+            assert "~ changed here" not in screen_text(app)  # the legend is that of the colours
+
+
+@pytest.mark.parametrize("theme", ["dark", "mono"])
+async def test_frames_of_changed_boxes_have_no_second_line(theme: str) -> None:
+    app = Explorer(LLAMA, theme=theme)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "3")
+        changed = [n for n, marks in canvas(app)._marks.items() if Mark.CHANGED in marks]
+        assert changed
+        faces = [segment for n in changed for y in range(3) for segment in canvas(app)._face(n, y)]
+        assert not any(segment.style and segment.style.underline for segment in faces)

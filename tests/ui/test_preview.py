@@ -65,10 +65,14 @@ async def test_the_text_is_shown_before_it_is_read(tmp_path: Path, reading: thre
         assert app.state.selection.binding is None
 
 
-async def test_keys_typed_while_it_is_read_are_obeyed(tmp_path: Path, reading: threading.Event) -> None:
+@pytest.mark.parametrize("is_drawn", [True, False])
+async def test_keys_typed_while_it_is_read_are_obeyed(
+    is_drawn: bool, tmp_path: Path, reading: threading.Event
+) -> None:
     app = Explorer(LAYER, "zero")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: "A transformer layer" in screen_text(app))
+        if is_drawn:  # else they come before the first picture
+            await wait(pilot, lambda: "A transformer layer" in screen_text(app))
         await pilot.press(*["right_square_bracket"] * 3, "c", "d")
         assert app.state.session is None
         reading.set()

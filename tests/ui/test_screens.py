@@ -102,6 +102,28 @@ async def test_compare_names_the_first_value_that_differs_and_leads_to_it(folder
         assert (app.state.selection.stage, app.state.selection.variable) == (2, "a")
 
 
+async def test_b_in_compare_bisects_between_the_two_stages(tmp_path: Path) -> None:
+    texts = [FIRST, FIRST.replace("1.0", "2.0"), SECOND, SECOND.replace("R.sin", "R.cos"), SECOND]
+    texts[2] = texts[1].replace("a, axes", "a, axes").replace("R.sqrt", "R.abs")  # another function alone
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number:02}_Pass{number}.py").write_text(text)
+    app = Explorer(str(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "5", "B")
+        assert "Bisect" not in screen_text(app)  # there is nothing between the stages 0 and 1
+        await typed(pilot, app, "stage 4")
+        await typed(pilot, app, "compare 1")
+        assert (app.state.compared.a, app.state.compared.b) == (1, 4)
+        await press(pilot, app, "B")
+        shown = screen_text(app)
+        assert "First bad stage: 3 Pass3" in shown, shown
+        assert "0 Pass0" not in shown.partition("First bad stage")[2]
+        await press(pilot, app, "escape", "1")
+        await press(pilot, app, "B")
+        assert "First bad stage: 1 Pass1" in screen_text(app)  # from the first stage on
+
+
 async def test_compare_takes_another_stage_and_the_inputs_of_the_run(folder: str) -> None:
     app = Explorer(folder)
     async with app.run_test(size=(80, 24)) as pilot:

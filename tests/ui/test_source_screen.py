@@ -496,3 +496,16 @@ async def test_a_stage_without_problems_has_no_source_to_show() -> None:
         await press(pilot, app, "4", "s")
         assert app.screen_name == "problems"
         assert "this line has no place" in screen_text(app)
+
+
+async def test_a_variable_that_stands_twice_has_a_label_at_each_place() -> None:
+    Path("twice.py").write_text(
+        '@R.function\ndef main(x: R.Tensor((2, 3), "float32")):\n    a = R.matmul(x, x)\n    return zz\n'
+    )
+    app = Explorer("twice.py")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        lines = screen_text(app).split("\n")
+        code = next(line for line in lines if "R.matmul(x, x)" in line)
+        first, second = (next(line for line in lines if text in line) for text in ("- 3 columns", "- 2 rows"))
+        assert (first.index("-"), second.index("-")) == (code.index("(x") + 1, code.index(", x") + 2)

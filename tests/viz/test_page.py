@@ -644,3 +644,68 @@ def test_types_of_the_scripts_hold_also_for_a_document_that_python_made(tmp_path
     )
     assert checked.stdout == ""
     assert checked.returncode == 0
+
+
+# -- called functions --------------------------------------------------------------------------------------------------
+
+
+async def test_called_functions_open_from_a_node_and_lead_back(
+    written: dict[str, Path], tmp_path: Path
+) -> None:
+    async with opened(written["broken"], tmp_path, link="#stage=4&view=graph&function=forward") as page:
+        doc = "page.explorer.doc.stages[page.explorer.state.stage]"
+        assert await page.value(f"{doc}.by.startsWith('FuseOps')")
+        calling = ("page.graph.graph.nodes.findIndex((_, n) => { page.graph.node = n; "
+                   f"return page.graph.callee in {doc}.graphs }})")  # fmt: skip
+        node = await page.value(calling)
+        assert node >= 0
+        await page.value(f"page.graph.choose({node})")
+        callee = await page.value("page.graph.callee")
+        assert callee.startswith("fused_")
+        assert await page.value("document.getElementById('graph-callee').textContent") == f"open {callee}"
+        before = await state(page)
+        await page.press("o")
+        assert await page.value("page.graph.function") == callee
+        assert await page.value("page.explorer.body.functionOf(page.explorer.state.row)") == callee
+        assert await page.value("document.querySelectorAll('#canvas .node').length") > 1
+        await page.press("O")
+        after = await state(page)
+        assert (after["row"], await page.value("page.graph.function")) == (before["row"], "forward")
+        assert await page.value("page.graph.node") == node
+        await page.press("O")  # there is nothing more to go back to
+        assert "no called function" in await page.value("document.getElementById('said').textContent")
+        await page.click("#graph-callee")
+        assert await page.value("page.graph.function") == callee
+        await page.click("#graph-back")
+        assert await page.value("page.graph.function") == "forward"
+        assert await page.value("document.getElementById('graph-back').hidden")
+
+
+@pytest.mark.parametrize("stage", [1, 25])
+async def test_a_kernel_opens_its_lines_also_where_its_call_has_no_name(
+    stage: int, written: dict[str, Path], tmp_path: Path
+) -> None:
+    async with opened(
+        written["broken"], tmp_path, link=f"#stage={stage}&view=graph&function=forward"
+    ) as page:
+        node = await page.value(
+            "page.graph.graph.nodes.findIndex((_, n) => page.graph.data(page.graph.graph, n)[1].includes('softmax'))"
+        )
+        await page.value(f"page.graph.choose({node})")
+        await page.press("o")
+        assert await page.value("page.explorer.body.kind(page.explorer.state.row)") == "kernel"
+        assert "softmax" in await page.value("page.explorer.body.functionOf(page.explorer.state.row)")
+        assert await page.value("page.graph.function") == "forward"  # a kernel has no graph
+        shown = (
+            "[...document.querySelectorAll('.row.line')].some((row) => row.textContent.includes('T.grid'))"
+        )
+        assert await page.value(shown)
+        assert "changed here" in await page.value("document.getElementById('graph-legend').textContent")
+        if stage == 25:  # its buffer is new, its value is not
+            assert "added" not in await page.value(f"page.graph.elements[{node}].getAttribute('class')")
+            assert "changed" in await page.value(f"page.graph.elements[{node}].getAttribute('class')")
+        await page.press("O")
+        assert await page.value("page.graph.node") == node
+        await page.press("g")
+        await page.value("page.graph.choose(0)")  # a parameter
+        assert await page.value("page.graph.callee") == ""

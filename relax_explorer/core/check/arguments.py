@@ -424,10 +424,15 @@ _LONGEST = 4  # steps of a chain
 def explained(problem: Diagnostic, call: e.Call, definitions: Definitions) -> Diagnostic:
     """The diagnostic with its labels moved to the operands of the call, and a note for each length in a label."""
     spans = operand_spans(call.span)
-    places = {id(arg): span for arg, span in zip(call.args, spans, strict=False)}
+    places: dict[int, list[Span]] = {}
+    for arg, place in zip(call.args, spans, strict=False):
+        places.setdefault(id(arg), []).append(place)
     labels, notes = [], list(problem.notes)
     for label in problem.labels:
-        span = places.get(id(label.place))
+        own = places.get(id(label.place), [])
+        span = own[0] if own else None
+        if len(own) > 1:  # a variable that stands twice has a label at each place
+            own.pop(0)
         labels.append(label if span is None else Label(span, label.text, label.primary))
         if isinstance(label.place, e.Var) and not label.primary:
             notes += _chains(label.place, label.text, definitions)

@@ -246,10 +246,10 @@ def serve(
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:
         if web and input is not None:
-            from relax_explorer.ui.cli.graphing import live_document
+            from relax_explorer.ui.cli.graphing import live_page
 
             server: TokenServer = PageServer(
-                partial(live_document, input, passes, profile), Path(input), listener, title
+                partial(live_page, input, passes, profile), Path(input), listener, title
             )
         else:
             server = TokenServer(words, listener, title)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,9 +29,9 @@ from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.compiled_run import compiled_in
 from relax_explorer.ui.cli.input_options import inputs_given, lengths_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.opening import chosen
+from relax_explorer.ui.cli.opening import build_at, chosen
 from relax_explorer.ui.cli.output import Exact, Result
-from relax_explorer.ui.cli.programs import open_session, stage_at, two_stages
+from relax_explorer.ui.cli.programs import begun_session, open_session, stage_at, two_stages
 from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.call_structure import call_structure
@@ -42,6 +43,9 @@ from relax_explorer.viz.node_history import heirs
 from relax_explorer.viz.solver_steps import read_solving, solving_report
 from relax_explorer.viz.storage_view import by_storage
 from relax_explorer.viz.visible import json_document
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.live_page import LivePage
 
 
 def between_stages(
@@ -331,13 +335,12 @@ def runs_of(session: Session, input: str, choice: Choice, calls: str | None, int
         return None, None
 
 
-def live_document(input: str, passes: str | None, profile: str) -> dict[str, object]:
-    """The document of a page that a server shows, made anew from the file."""
-    from relax_explorer.viz.page_document import document  # as above
+def live_page(input: str, passes: str | None, profile: str) -> LivePage:
+    """The page that a server shows, made anew from the file. Its session has the first stage."""
+    from relax_explorer.viz.live_page import LivePage  # as above
 
-    session = open_session(input, passes, "default", profile)
-    log, compiled = runs_of(session, input, (None, (), (), 4.0), None, Interrupt())
-    return document(session, log, compiled=compiled)
+    session = begun_session(build_at(input), passes, "default", profile)
+    return LivePage(session, lambda known: runs_of(known, input, (None, (), (), 4.0), None, Interrupt()))
 
 
 def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interrupt) -> RunLog | None:

@@ -65,15 +65,22 @@ def _stage_of(build: Build, passes: str | None, name: str | None) -> tuple[Sessi
     return session, shown
 
 
-def session_of(build: Build, passes: str | None, usual: str = "", profile: str = "spec") -> Session:
-    """A session on a build: on its stages, or on a program after a pipeline. Of the profile `auto`, the stages of a build follow TVM."""
+def begun_session(build: Build, passes: str | None, usual: str = "", profile: str = "spec") -> Session:
+    """A session on a build, which has its first stage: the stages of the build, or a program and a pipeline.
+
+    Of the profile `auto`, the stages of a build follow TVM.
+    """
     passes = passes_from(build, passes)
     cache, rules = directories.kernel_cache(), "spec" if profile == "auto" else profile
     if build.is_recorded and passes is None:
-        session: Session = RecordedSession(build, cache, build.rules(profile))
-    else:
-        pipeline = with_files(pipeline_of(build, passes or usual), rules)
-        session = Session(build.stages[0].module, pipeline, build.path, cache, rules)
+        return RecordedSession(build, cache, build.rules(profile))
+    pipeline = with_files(pipeline_of(build, passes or usual), rules)
+    return Session(build.stages[0].module, pipeline, build.path, cache, rules)
+
+
+def session_of(build: Build, passes: str | None, usual: str = "", profile: str = "spec") -> Session:
+    """A session on a build whose stages are all there. Errors in a program are reported."""
+    session = begun_session(build, passes, usual, profile)
     session.run_all()
     found = output.of_passes(session)
     if output.is_misnamed(found):

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import textual_serve
 from aiohttp import WSMsgType, web
@@ -22,6 +23,9 @@ from textual_serve.server import Server, to_int
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.viz.child import MOST_MEMORY, Limits, conversation_of_loop, kill_group
 
+if TYPE_CHECKING:
+    from relax_explorer.viz.live_page import LivePage  # the terminal needs no page
+
 PATIENCE = 3.0  # seconds for an explorer to end
 LARGEST = 1000  # columns and rows; a screen has a cell for each pair
 SIZE = (80, 24)
@@ -31,16 +35,24 @@ class Tab(AppService):
     """Starts an explorer under its keeper, so that it ends with the server, however that ends."""
 
     def __init__(
-        self, words: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager
+        self, words: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager, address: str
     ) -> None:
         super().__init__(
             "",
             write_bytes=socket.send_bytes,
-            write_str=socket.send_str,
+            write_str=self._send,
             close=socket.close,  # type: ignore[arg-type]  # nobody reads its result
             download_manager=downloads,
         )
-        self.words, self.socket, self._pipe = words, socket, -1
+        self.words, self.socket, self._pipe, self._address = words, socket, -1, address
+
+    async def _send(self, text: str) -> None:
+        """Send a message to the page. Of a file, the script of textual-serve would ask at an address without the token."""
+        kind, data = json.loads(text)
+        if kind == "deliver_file_start":
+            url = f"{self._address}download/{data}"
+            text = json.dumps(["open_url", {"url": url, "new_tab": False}])  # an attachment: the page stays
+        await self.socket.send_str(text)
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> asyncio.subprocess.Process:
         more = self._build_environment(width=width, height=height)
@@ -205,7 +217,7 @@ class TokenServer(Server):
         assert task is not None  # aiohttp handles a request in a task
         channel = web.WebSocketResponse(heartbeat=15, timeout=1)
         await channel.prepare(request)
-        tab = Tab(self.words, channel, self.download_manager)
+        tab = Tab(self.words, channel, self.download_manager, f"http://{request.host}/{self._token}/")
         self._sessions.add(task)
         try:
             await tab.converse(request.query.get("width", ""), request.query.get("height", ""))
@@ -228,20 +240,50 @@ class TokenServer(Server):
 
 
 class PageServer(TokenServer):
-    """Serves the page of a report. `make` makes its document: at the start, and again after the file at `path` has changed."""
+    """Serves the page of a report, whose parts are made when they are looked at.
 
-    def __init__(
-        self, make: Callable[[], Mapping[str, object]], path: Path, listener: socket.socket, title: str
-    ) -> None:
+    `make` opens the session: at the start, and again after the file at `path` has changed. One thread at a time works on it.
+    """
+
+    def __init__(self, make: Callable[[], LivePage], path: Path, listener: socket.socket, title: str) -> None:
         super().__init__((), listener, title)
         self._make, self._path = make, path
-        self._stamp, self._known = _stamp(path), make()
+        self._stamp, self._live = _stamp(path), make()
+        self._number = 1  # of the program, which a page names in its requests
         self._lock = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
+        self._grown = asyncio.Condition()
 
     async def _make_app(self) -> web.Application:
         app = web.Application(middlewares=[self._guarded])
-        app.add_routes([web.get("/{token}/", self.page), web.get("/{token}/document", self.document)])
+        app.add_routes(
+            [
+                web.get("/{token}/", self.page),
+                web.get("/{token}/document", self.document),
+                web.get("/{token}/part/{path:.+}", self.part),
+            ]
+        )
+        app.on_startup.append(self._read_on)
+        app.on_shutdown.append(self._read_no_more)
         return app
+
+    async def _read_on(self, _: web.Application) -> None:
+        """Read the stages behind the first one, one after the other. Requests come between them."""
+        if self._reading is not None:
+            self._reading.cancel()
+        self._reading = asyncio.create_task(self._advance(self._live))
+
+    async def _read_no_more(self, _: web.Application) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _advance(self, live: LivePage) -> None:
+        while not live.is_complete:
+            async with self._lock:
+                await asyncio.to_thread(live.advance)
+            async with self._grown:
+                self._grown.notify_all()
+            await asyncio.sleep(0)
 
     async def page(self, request: web.Request) -> web.Response:
         """The page without its document."""
@@ -256,21 +298,53 @@ class PageServer(TokenServer):
         return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def document(self, request: web.Request) -> web.Response:
-        """The document as JSON; the sentence of a problem with status 500 if the file has no program any more."""
-        from relax_explorer.viz.report import json_html
-
-        async with self._lock:
-            stamp = _stamp(self._path)
-            if stamp != self._stamp:
+        """The document without its parts; the sentence of a problem with status 500 if the file has no program any more."""
+        stamp = _stamp(self._path)
+        if stamp != self._stamp:
+            async with self._lock:
                 try:
-                    self._known = await asyncio.to_thread(self._make)
+                    self._live = await asyncio.to_thread(self._make)
                 except Failure as failure:
                     return web.Response(status=500, text=failure.diagnostics[0].message)
                 self._stamp = stamp
-        response = web.Response(text=json_html(self._known), content_type="application/json")
-        response.headers["Cache-Control"] = "no-store"
-        response.enable_compression()
-        return response
+                self._number += 1
+            await self._read_on(request.app)
+        async with self._lock:
+            found = await asyncio.to_thread(self._live.document)
+            return _as_json({**found, "live": self._number})
+
+    async def part(self, request: web.Request) -> web.Response:
+        """A part of the document; 409 for a page whose program is another one by now."""
+        live, path = self._live, request.match_info["path"]
+        known = {
+            name: int(text) for name, text in request.query.items() if text.isdecimal() and len(text) < 12
+        }
+        if path.startswith(_LATE):
+            async with self._grown:
+                await self._grown.wait_for(lambda: live is not self._live or _is_there(live, path))
+        if live is not self._live or known.get("live", 0) != self._number:
+            return web.Response(status=409, text="The file has changed: reload the page.\n")
+        async with self._lock:
+            found = await asyncio.to_thread(live.part, path, known)
+        return web.Response(status=404, text="There is no such part.\n") if found is None else _as_json(found)
+
+
+_LATE = ("more/", "cost/", "run")  # parts that tell about all stages, or about stages to come
+
+
+def _is_there(live: LivePage, path: str) -> bool:
+    """True if a part that waits for stages can be made."""
+    start = path.removeprefix("more/")
+    return live.is_complete or (start.isdecimal() and len(live.session.stages) > int(start[:9]))
+
+
+def _as_json(found: Mapping[str, object]) -> web.Response:
+    from relax_explorer.viz.report import json_html
+
+    response = web.Response(text=json_html(found), content_type="application/json")
+    response.headers["Cache-Control"] = "no-store"
+    response.enable_compression()
+    return response
 
 
 def _stamp(path: Path) -> tuple[tuple[str, int, int], ...]:

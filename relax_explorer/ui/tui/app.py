@@ -24,6 +24,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui import live_settings
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.delivery import Delivering
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.key_recording import Permit
 from relax_explorer.ui.tui.keys import Keymap
@@ -61,7 +62,7 @@ TICK = 0.25  # seconds between looks at what runs
 SOON = 1.0  # seconds after a change until it is on the disk
 
 
-class Explorer(App[int]):
+class Explorer(Delivering):
     """The application. `state` is what the screens show."""
 
     CSS_PATH = "explorer.tcss"
@@ -348,7 +349,7 @@ class Explorer(App[int]):
     @property
     def is_at_rest(self) -> bool:
         """True if nothing more appears by itself: no work runs, and no panel waits for a quiet moment."""
-        late = [job for job in self.jobs.running if job.lane in ("trace", "inspect")]
+        late = [job for job in self.jobs.running if job.lane in ("trace", "inspect", "values")]
         return self.jobs.is_idle and not late and not self.frame.is_waiting
 
     @property

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.arith.polynomial import Polynomial
 from relax_explorer.core.cost import amounts
 from relax_explorer.core.cost.amounts import Lengths
-from relax_explorer.core.cost.program_cost import Cost, ModuleCosts, shape_names
+from relax_explorer.core.cost.program_cost import Cost, ModuleCosts
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.shape_origins import binders
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
@@ -270,9 +271,13 @@ def _asked(
             (),
             f"it takes {', '.join(choices)}, and lengths such as n=16; not {fit(wrong or text, 40)!r}",
         )
-    names = {name for fn in stage.module.relax_functions.values() for name in shape_names(fn)}
+    names = {var.name for fn in stage.module.relax_functions.values() for var in binders(fn)}
     strange = next((name for name in lengths if name not in names), None)
     if strange is not None:
         there = ", ".join(sorted(names)) or "none"
-        return [], (), f"no parameter has a shape variable {fit(strange, 40)!r}; there are {there}"
+        return (
+            [],
+            (),
+            f"no parameter and no match_cast has a shape variable {fit(strange, 40)!r}; there are {there}",
+        )
     return words, tuple(lengths.items()) or app.state.options.lengths, ""

@@ -40,6 +40,10 @@ class Host(Protocol):
     permit: Permit
 
     @property
+    def is_web(self) -> bool:
+        """True if a browser shows the explorer."""
+
+    @property
     def size(self) -> Size:
         """The cells of the terminal."""
 
@@ -50,6 +54,9 @@ class Host(Protocol):
     @property
     def preview_line(self) -> int:
         """The line under the cursor in the text of a program that is being read; 0 if none is."""
+
+    def download(self, name: str, data: bytes) -> None:
+        """Give a file to the browser that shows the explorer."""
 
     def change(self, **fields: object) -> None:
         """Replace fields of the state."""

@@ -506,7 +506,10 @@ class Exports:
         self.write(name, "drawing the SVG", made)
 
     def write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
-        """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
+        """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger.
+
+        A browser gets it as a download, unless its name has a folder: that one is of the machine that serves.
+        """
         if refusal := self.app.permit.to_write(name):
             self.app.say(refusal)
             return
@@ -514,19 +517,33 @@ class Exports:
             self.app.say(f"a file name has no control characters: {visible(name, 60)}")
             return
 
-        def work(job: Job) -> str:
+        def work(job: Job) -> Callable[[], str]:
             try:
+                if self.app.is_web and Path(name).name == name:
+                    content, remark = made()
+                    data = _bytes(content)
+                    return lambda: _delivered(self.app, name, data, remark)
                 goal = target(str(Path(name).expanduser()))
                 if goal.name is None:
-                    return "a file is written, not standard output"
+                    return lambda: "a file is written, not standard output"
                 content, remark = made()
-                data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
-                goal.write(data)
+                goal.write(_bytes(content))
             except CannotWrite as error:
-                return str(error)
-            return f"wrote {goal.name}{remark}"
+                reason = str(error)
+                return lambda: reason
+            return lambda: f"wrote {goal.name}{remark}"
 
-        self.app.jobs.start("export", what, work, self.app.say)
+        self.app.jobs.start("export", what, work, lambda told: self.app.say(told()))
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+
+
+def _delivered(app: Host, name: str, data: bytes, remark: str) -> str:
+    """Give a file to the browser, and tell it."""
+    app.download(name, data)
+    return f"{name} is among the downloads of the browser{remark}"
 
 
 def _asked(text: str) -> tuple[str, str]:

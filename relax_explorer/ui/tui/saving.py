@@ -71,7 +71,10 @@ class Saving:
             return
         saved = self.saved()
         try:
-            if saved is not None:
+            if saved is not None and self.app.is_web and Path(name).name == name:
+                self.app.download(name, archive(saved))
+                self.app.say(f"{visible(name, 80)} is among the downloads of the browser")
+            elif saved is not None:
                 target(name).write(archive(saved))
                 self.app.say(f"saved: {visible(name, 80)}; rxe opens it")
         except CannotWrite as error:

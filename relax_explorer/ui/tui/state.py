@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from relax_explorer.viz.broken_source import broken_source
 from relax_explorer.viz.table_folds import Folded
 
 if TYPE_CHECKING:
+    from relax_explorer.core.exec.values import Value
     from relax_explorer.core.session.compare import Comparison
     from relax_explorer.core.session.ranked import Ranked
     from relax_explorer.core.session.session import Plan, Session
@@ -167,6 +169,12 @@ class State:
     def stage(self) -> Snapshot | None:
         """The selected stage; None without a session."""
         return None if self.session is None else self.session.stages[self.selection.stage]
+
+    @property
+    def values_of_run(self) -> Mapping[int, Value] | None:
+        """The values of the run, by bindings, if it is one of the selected stage."""
+        is_here = self.run is not None and self.run.stage == self.selection.stage
+        return self.run.lines.values if self.run is not None and is_here else None
 
     @property
     def opened(self) -> tuple[Session, Snapshot]:

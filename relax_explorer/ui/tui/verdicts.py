@@ -7,6 +7,7 @@ from dataclasses import replace
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
+from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between
 from relax_explorer.core.session.compiled_beside import runs_in, with_values
@@ -118,17 +119,20 @@ class Verdicts:
             return next((stage.number for stage in session.stages[1:] if stage.changed), 0)
         return max([stage.number for stage in session.stages[:here] if stage.changed], default=0)
 
-    def bisect(self) -> None:
-        """Find the first stage whose results are not those of the first one, and the value that is wrong there."""
+    def bisect(self, between: tuple[int, int] | None = None) -> None:
+        """Find the first stage whose results are not those of the first one, and the value that is wrong there.
+
+        `between` are the first and the last stage that are looked at, by default of all.
+        """
         session = self.app.state.session
         if session is None:
             return
-        name = self.run.function(session.stages[0])
+        name = self.run.function(session.stages[0 if between is None else between[0]])
         given, interrupt = self.run.given(name), Interrupt()
         self.interrupt = interrupt
 
         def work(job: Job) -> Bisection | None:
-            build = built(session)
+            build = built(session) if between is None else _part(session, *between)
             samples = _samples(build.stages[0].module, [], name, None, given)
             test = SameOutput(
                 build.stages[0], name, samples, cache=directories.kernel_cache(), interrupt=interrupt
@@ -190,6 +194,13 @@ class Verdicts:
             self.stages.show(number)
         for item in action:
             self.app.perform(item)
+
+
+def _part(session: Session, first: int, last: int) -> Build:
+    """The stages of a session from one to another, those between that changed nothing aside."""
+    between = [item for item in session.stages[first + 1 : last + 1] if item.changed]
+    stages = [stage_of(item, session.filename) for item in (session.stages[first], *between)]
+    return Build(tuple(stages), session.filename)
 
 
 def _compiled(session: Session, path: str, number: int | None, interrupt: Interrupt) -> Compared | str:

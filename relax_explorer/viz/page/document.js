@@ -41,7 +41,7 @@
  *   stages: StageData[], asides: [number | null, string][], bodies: BodyData[], changes: ChangesData[], rows: RowData[],
  *   graphs: GraphData[], nodes: NodeData[], layouts: LayoutData[], left_out: number, problems: ProblemData[],
  *   shapes: {stage: number, functions: ShapesData[]}[], checks: ChecksData[], cost: CostData | null, run: RunData | null,
- *   compiled: CompiledData | null}} PageDocument
+ *   compiled: CompiledData | null, live?: number, is_complete?: boolean, chunk?: number}} PageDocument
  */
 
 /** @typedef {{role: string, text: string}} Piece */
@@ -222,6 +222,11 @@ class Stages {
     return /** @type {StageData} */ (this.doc.stages[stage]);
   }
 
+  /** True if the program of a stage is there: that of a page that is served comes when it is looked at. @param {number} stage */
+  isThere(stage) {
+    return this.data(stage).body >= 0;
+  }
+
   /** @param {number} stage @returns {Body} */
   body(stage) {
     const number = this.data(stage).body;
@@ -303,6 +308,8 @@ class Stages {
 
   /** The row that a row of one stage is in another one; -1 if it is none. @param {number} from @param {number} row @param {number} to */
   follow(from, row, to) {
+    const [first, last] = [Math.min(from, to), Math.max(from, to)];
+    for (let at = first; at <= last; at++) if (!this.isThere(at)) return -1;
     for (let at = from; row >= 0 && at < to; at++) row = this._after(at + 1, row);
     for (let at = from; row >= 0 && at > to; at--) row = this._before(at, row);
     return row;

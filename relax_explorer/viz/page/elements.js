@@ -71,3 +71,39 @@ function histogram(counts, numbers) {
   chart.setAttribute("aria-label", `distribution in ${counts.length} parts: ${counts.join(", ")}`);
   return made("div", "histogram", chart, made("div", "muted numbers", ...numbers.map((text) => made("span", "", text))));
 }
+
+// -- sizes ---------------------------------------------------------------------------------------------------------------
+// To ask for a size or a place after a change makes the browser lay the page out at once. Each part asks for the size as it was last drawn,
+// and scrolls when all parts have changed what they show: then there is one layout for all.
+
+class Extent {
+  /** @param {HTMLElement} element @param {() => void} changed */
+  constructor(element, changed) {
+    this.element = element;
+    this._width = 0;
+    this._height = 0;
+    new ResizeObserver(() => {
+      [this._width, this._height] = [element.clientWidth, element.clientHeight];
+      changed();
+    }).observe(element);
+  }
+
+  /** Width and height; an element that was hidden is measured now. @returns {[number, number]} */
+  get size() {
+    if (!this._width || !this._height) [this._width, this._height] = [this.element.clientWidth, this.element.clientHeight];
+    return [this._width, this._height];
+  }
+
+  get height() {
+    return this.size[1];
+  }
+}
+
+/** @type {(() => void)[]} */
+const waiting = [];
+
+/** Do something when everything that a state shows has been changed. @param {() => void} act */
+function afterDrawing(act) {
+  if (!waiting.length) queueMicrotask(() => waiting.splice(0).forEach((each) => each()));
+  waiting.push(act);
+}

@@ -22,6 +22,12 @@ function drawn(tag, attributes, ...content) {
   return element;
 }
 
+/** A colour and what it means. @param {string} look @param {string} text */
+function legendItem(look, text) {
+  const square = drawn("svg", { class: "drawing swatch", viewBox: "0 0 10 10" }, drawn("g", { class: look }, drawn("rect", { class: "shape", width: 10, height: 10, rx: 2 })));
+  return made("span", "", square, text);
+}
+
 class GraphView {
   /** @param {Explorer} explorer @param {Program} program */
   constructor(explorer, program) {
@@ -36,7 +42,11 @@ class GraphView {
     this.elements = [];
     this.place = { x: 0, y: 0, scale: 1 };
     this.node = -1;
+    /** @type {{stage: number, row: number, node: number, graph: string}[]} the nodes whose called functions were opened */
+    this.trail = [];
     this._pointers = new Map();
+    this._width = 0; // in which the graph was placed
+    this.extent = new Extent(this.byId, () => this._fit());
     this._listen();
     explorer.listeners.push((old) => this.draw(old));
   }
@@ -48,11 +58,9 @@ class GraphView {
     return Object.keys(this.explorer.stages.data(this.explorer.state.stage).graphs);
   }
 
-  /** The function that is shown: the chosen one, else that of the cursor, else the entry. */
+  /** The function that is shown. */
   get function() {
-    const { state, within } = this.explorer;
-    const graphs = this.explorer.stages.data(state.stage).graphs;
-    return [state.graph, within].find((name) => name && name in graphs) ?? this.functions[0] ?? "";
+    return this.explorer.graphFunction(this.explorer.state);
   }
 
   /** @returns {GraphData | undefined} */
@@ -87,9 +95,11 @@ class GraphView {
     const number = graph ? doc.graphs.indexOf(graph) : -1;
     this._head(graph);
     if (number !== this.shown) {
-      const isMoved = this.shown < 0 || !graph || doc.graphs[this.shown]?.layout !== graph.layout;
+      const before = doc.graphs[this.shown];
+      const isMoved = !before || !graph || before.layout !== graph.layout;
       this.shown = number;
-      this._make(graph);
+      if (isMoved || String(before.labels) !== String(graph.labels)) this._make(graph);
+      else this._renew(before, graph);
       if (isMoved) this.whole();
     } else if (old.view !== "graph") {
       requestAnimationFrame(() => this.whole());
@@ -115,11 +125,7 @@ class GraphView {
     const notes = graph ? [...(paint ? [paint.note] : []), ...graph.notes, ...this.layout(graph).notes] : ["This stage has no graph of a Relax function on this page."];
     if (!graph && doc.left_out) notes.push(`${doc.left_out} graphs were left out: the page would become too large. \`rxe graph\` draws them.`);
     byId("graph-notes").textContent = notes.join(" · ");
-    const legend = (paint ?? graph)?.legend.map(([look, text]) => {
-      const square = drawn("svg", { class: "drawing swatch", viewBox: "0 0 10 10" }, drawn("g", { class: look }, drawn("rect", { class: "shape", width: 10, height: 10, rx: 2 })));
-      return made("span", "", square, text);
-    });
-    byId("graph-legend").replaceChildren(...(legend ?? []));
+    byId("graph-legend").replaceChildren(...((paint ?? graph)?.legend ?? []).map(([look, text]) => legendItem(look, text)));
   }
 
   /** @param {GraphData | undefined} graph */
@@ -145,6 +151,17 @@ class GraphView {
       this.inner?.append(element);
     });
     this.inner.append(labels);
+  }
+
+  /** Make those nodes again that read otherwise than in the stage before, which has the same layout. @param {GraphData} before @param {GraphData} graph */
+  _renew(before, graph) {
+    const layout = this.layout(graph);
+    graph.nodes.forEach((number, n) => {
+      if (number === before.nodes[n]) return;
+      const element = this._node(graph, layout, n);
+      this.elements[n]?.replaceWith(element);
+      this.elements[n] = element;
+    });
   }
 
   /** @param {EdgeData} edge @param {string} label @param {SVGElement} wires @param {SVGElement} labels */
@@ -200,11 +217,18 @@ class GraphView {
 
   // -- marks and selection -----------------------------------------------------------------------------------------------
 
+  /** The rows of all variables of a node: a value of memory has several, of which the stage may have added some. @param {GraphData} graph @param {number} n */
+  rowsOf(graph, n) {
+    const names = this.data(graph, n)[6].filter((each) => each !== "_");
+    const rows = names.map((name) => this.explorer.body.rowOf(name, this.function)).filter((row) => row >= 0);
+    return rows.length ? rows : [this.rowOf(graph, n)];
+  }
+
   /** The row of a node: of its first variable that the stage has. @param {GraphData} graph @param {number} n */
   rowOf(graph, n) {
     const [id, , , , , , names] = this.data(graph, n);
     const { body } = this.explorer;
-    for (const name of [...names, id]) {
+    for (const name of [...names, id].filter((each) => each !== "_")) { // many calls of a lowered function have this name
       const row = body.rowOf(name, this.function);
       if (row >= 0) return row;
     }
@@ -217,16 +241,22 @@ class GraphView {
     const { state, stages, since, doc, body } = this.explorer;
     const kinds = new Map(since >= 0 ? stages.pairs(since, state.stage).filter((pair) => pair.row >= 0).map((pair) => [pair.row, pair.change]) : []);
     const sought = state.find.toLowerCase();
+    /** @type {Set<string>} */
+    const shown = new Set();
     this.elements.forEach((element, n) => {
       const row = this.rowOf(graph, n);
-      const kind = row >= 0 && state.mode !== "off" ? doc.kinds.change[kinds.get(row) ?? 0] : "same";
+      const own = row >= 0 && state.mode !== "off" ? this.rowsOf(graph, n).map((each) => doc.kinds.change[kinds.get(each) ?? 0] ?? "same") : [];
+      const kind = own.includes("added") && !own.every((each) => each === "added") ? "changed" : (own.find((each) => each !== "same") ?? "same");
       element.classList.toggle("added", kind === "added");
       element.classList.toggle("changed", kind === "changed" || kind === "type");
       element.classList.toggle("moved", kind === "moved");
+      if (kind) shown.add(kind === "type" ? "changed" : kind);
       const [id, title, lines] = this.data(graph, n);
       const text = [id, title, ...lines, row >= 0 ? body.data(row)[4] : ""].join(" ").toLowerCase();
       element.classList.toggle("faint", sought !== "" && !text.includes(sought));
     });
+    const changes = ["added", "changed", "moved"].filter((kind) => shown.has(kind));
+    byId("graph-legend").append(...changes.map((kind) => legendItem(`node ${kind}`, `${kind} here`)));
   }
 
   /** The looks of the nodes: their own, or those of the chosen colours. @param {GraphData | undefined} graph */
@@ -256,6 +286,7 @@ class GraphView {
     }
     if (isMoved && this.node >= 0) this._reveal(graph);
     const text = this.paint(graph)?.texts[this.node];
+    this._callee();
     byId("graph-node").textContent = this.node < 0 ? "" : [...(text ? [text] : []), ...this.data(graph, this.node)[5].split("\n")].join(" · ");
   }
 
@@ -293,6 +324,56 @@ class GraphView {
     if (found !== undefined) this.choose(found);
   }
 
+  // -- called functions ------------------------------------------------------------------------------------------------
+
+  /** The function of the stage that the selected node calls; empty if it calls none. */
+  get callee() {
+    const { body } = this.explorer;
+    const graph = this.graph;
+    if (!graph || this.node < 0) return "";
+    const row = this.rowOf(graph, this.node);
+    const [, title, lines] = this.data(graph, this.node);
+    const called = row < 0 ? [] : [...plain(this.explorer.doc, body.data(row)[3]).matchAll(/@([\p{L}\w.]+)/gu)].map((hit) => hit[1] ?? "");
+    const words = [title, ...lines].flatMap((text) => text.match(/[\p{L}\w.]+/gu) ?? []); // a lowered call has no name of its own
+    return [...called, ...words].find((name) => name !== this.function && body.headOf(name) >= 0) ?? "";
+  }
+
+  /** To the program of the called function, and to its graph, if it has one. */
+  open() {
+    const { explorer, callee } = this;
+    if (!callee) {
+      say("this node calls no function of the stage");
+      return;
+    }
+    const { stage, row } = explorer.state;
+    const hasGraph = callee in explorer.stages.data(stage).graphs;
+    this.trail.push({ stage, row, node: this.node, graph: this.function });
+    const head = explorer.body.headOf(callee);
+    const fold = explorer.body.foldAt.get(head);
+    if (fold && explorer.folds.isClosed(explorer.body, fold)) this.program.turn(fold);
+    explorer.select(head, stage, { graph: hasGraph ? callee : this.function });
+    say(`${callee}: O goes back`);
+  }
+
+  /** Back to the node that called what is shown. */
+  back() {
+    const last = this.trail.pop();
+    if (!last) {
+      say("no called function was opened");
+      return;
+    }
+    this.explorer.select(last.row, last.stage, { graph: last.graph });
+    this.explorer.when({}, () => this.choose(last.node));
+  }
+
+  /** What the buttons open. */
+  _callee() {
+    const { callee } = this;
+    byId("graph-callee").hidden = !callee;
+    byId("graph-callee").textContent = `open ${callee}`;
+    byId("graph-back").hidden = !this.trail.length;
+  }
+
   // -- pan and zoom ------------------------------------------------------------------------------------------------------
 
   _apply() {
@@ -300,10 +381,18 @@ class GraphView {
     this.inner?.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${scale.toFixed(4)})`);
   }
 
+  /** Place the graph in a window of another width. A legend with another line does not move what is looked at. */
+  _fit() {
+    const [width] = this.extent.size;
+    if (this.explorer.state.view !== "graph" || width === this._width) return;
+    this._width = width;
+    this.whole();
+  }
+
   /** The graph, not larger than life: the whole of it, or as much as can be read. @param {boolean} [isWhole] */
   whole(isWhole = false) {
     const graph = this.graph;
-    const { width, height } = this.byId.getBoundingClientRect();
+    const [width, height] = this.extent.size;
     if (!graph || !width) return;
     const [w = 1, h = 1] = this.layout(graph).size;
     const fitting = Math.min((width - 2 * MARGIN) / w, (height - 2 * MARGIN) / h);
@@ -320,7 +409,7 @@ class GraphView {
 
   /** @param {number} factor @param {number} [x] @param {number} [y] */
   zoom(factor, x, y) {
-    const { width, height } = this.byId.getBoundingClientRect();
+    const [width, height] = this.extent.size;
     const [cx, cy] = [x ?? width / 2, y ?? height / 2];
     const scale = Math.min(4, Math.max(0.05, this.place.scale * factor));
     const by = scale / this.place.scale;
@@ -337,7 +426,7 @@ class GraphView {
 
   /** Bring the selected node into sight. @param {GraphData} graph */
   _reveal(graph) {
-    const { width, height } = this.byId.getBoundingClientRect();
+    const [width, height] = this.extent.size;
     if (!width || this.node < 0) return;
     const [bx = 0, by = 0] = this.layout(graph).boxes.slice(4 * this.node, 4 * this.node + 2);
     const [x, y] = [this.place.x + bx * this.place.scale, this.place.y + by * this.place.scale];
@@ -384,7 +473,9 @@ class GraphView {
       const hit = event.target instanceof Element ? event.target.closest("[data-node]") : null;
       if (hit && moved <= 4) this.choose(Number(hit.getAttribute("data-node")));
     });
-    new ResizeObserver(() => this.explorer.state.view === "graph" && this.whole()).observe(this.byId);
+    this.byId.addEventListener("dblclick", (event) => {
+      if (event.target instanceof Element && event.target.closest("[data-node]")) this.open();
+    });
     byId("graph-paint").addEventListener("change", (event) => {
       this.explorer.change({ paint: /** @type {HTMLSelectElement} */ (event.target).value });
     });
@@ -393,6 +484,8 @@ class GraphView {
     });
     /** @type {[string, () => void][]} */
     const acts = [
+      ["graph-callee", () => this.open()],
+      ["graph-back", () => this.back()],
       ["graph-layers", () => this.layers()],
       ["graph-in", () => this.zoom(1.3)],
       ["graph-out", () => this.zoom(1 / 1.3)],

@@ -38,6 +38,8 @@ function keyTable(page) {
     { keys: ["f"], does: "The graph of the next function", act: () => graph.nextFunction(), views: ["graph"] },
     { keys: ["e"], does: "Write the graph as SVG", act: () => graph.save(), views: ["graph"] },
     { keys: ["Enter"], does: "Go to the binding", act: view("program"), views: ["graph"] },
+    { keys: ["o"], does: "Show what the called function computes", act: () => graph.open(), views: ["graph"] },
+    { keys: ["O"], does: "Back to the node that calls it", act: () => graph.back(), views: ["graph"] },
     { keys: ["s"], does: "Step: the next binding of the run", act: () => toStep(explorer, explorer.state.step + 1), views: ["values"] },
     { keys: ["S"], does: "Step back", act: () => toStep(explorer, explorer.state.step - 1), views: ["values"] },
     { keys: ["^"], does: "To the first step", act: () => toStep(explorer, 0), views: ["values"] },
@@ -87,9 +89,15 @@ function onKey(page, event) {
   if (target instanceof HTMLInputElement && /^(Arrow|Home|End|Page)/.test(name)) return; // a slider has these
   if (target instanceof HTMLElement && name === "Enter" && target.matches("button, summary, a")) return;
   if (target instanceof HTMLSelectElement) return;
-  const rows = keyTable(page).filter((key) => key.keys.includes(name));
-  const found = rows.find((key) => key.views?.includes(page.explorer.state.view)) ?? rows.find((key) => !key.views);
+  const found = keyOf(page, name);
   if (!found) return;
   event.preventDefault();
-  found.act();
+  if (page.explorer.isWaiting) page.early.push(name);
+  else found.act();
+}
+
+/** What a key means in the view that is shown. @param {Page} page @param {string} name */
+function keyOf(page, name) {
+  const rows = keyTable(page).filter((key) => key.keys.includes(name));
+  return rows.find((key) => key.views?.includes(page.explorer.state.view)) ?? rows.find((key) => !key.views);
 }

@@ -180,10 +180,17 @@ function toldApart(before, after, isOld) {
 
 /** A list of many lines of equal height, of which those in sight are elements. */
 class LineList {
-  /** @param {HTMLElement} host @param {(line: number) => HTMLElement} make @param {(line: number, again: boolean) => void} choose */
-  constructor(host, make, choose) {
+  /**
+   * `look` is a text that two lines share if their elements are the same.
+   * @param {HTMLElement} host @param {(line: number) => HTMLElement} make @param {(line: number) => string} look
+   * @param {(line: number, again: boolean) => void} choose
+   */
+  constructor(host, make, look, choose) {
     this.host = host;
     this.make = make;
+    this.look = look;
+    /** @type {Map<number, string>} */
+    this._looks = new Map();
     this.count = 0;
     this.isWhole = false; // every line is an element: for paper
     this.space = document.createElement("div");
@@ -192,12 +199,16 @@ class LineList {
     /** @type {Map<number, HTMLElement>} */
     this.shown = new Map();
     this._waits = false;
-    host.addEventListener("scroll", () => this._later(), { passive: true });
+    this.top = 0; // the first pixel in sight
+    host.addEventListener("scroll", () => {
+      this.top = host.scrollTop;
+      this._later();
+    }, { passive: true }); // prettier-ignore
     host.addEventListener("click", (event) => {
       const hit = event.target instanceof Element ? event.target.closest("[data-line]") : null;
       if (hit instanceof HTMLElement) choose(Number(hit.dataset["line"]), event.detail > 1 || hit.getAttribute("aria-selected") === "true");
     });
-    new ResizeObserver(() => this.draw()).observe(host);
+    this.extent = new Extent(host, () => this.draw());
   }
 
   _later() {
@@ -211,11 +222,35 @@ class LineList {
 
   /** Show other lines. @param {number} count */
   show(count) {
+    const isSameCount = this.count === count;
     this.count = count;
-    for (const element of this.shown.values()) element.remove();
-    this.shown.clear();
+    for (const [line, element] of this.shown) {
+      if (line < count && this._looks.get(line) === this.look(line)) {
+        if (!isSameCount) element.setAttribute("aria-setsize", String(count));
+      } else this._drop(line, element);
+    }
     this.space.style.height = `${count * LINE}px`;
+    this.top = this._inRange(this.top); // as the browser does
     this.draw();
+  }
+
+  /** A first pixel that the list can have. @param {number} top */
+  _inRange(top) {
+    return Math.max(0, Math.min(top, this.count * LINE - this.extent.height));
+  }
+
+  /** Scroll to a pixel, and make the lines there. @param {number} top */
+  scrollTo(top) {
+    this.top = this._inRange(top);
+    afterDrawing(() => (this.host.scrollTop = this.top));
+    this.draw();
+  }
+
+  /** @param {number} line @param {HTMLElement} element */
+  _drop(line, element) {
+    element.remove();
+    this.shown.delete(line);
+    this._looks.delete(line);
   }
 
   /** Make a line again. @param {number} line */
@@ -227,14 +262,11 @@ class LineList {
   }
 
   draw() {
-    const top = this.host.scrollTop;
+    const top = this.top;
     const first = this.isWhole ? 0 : Math.max(0, Math.floor(top / LINE) - AROUND);
-    const end = this.isWhole ? this.count : Math.min(this.count, Math.ceil((top + this.host.clientHeight) / LINE) + AROUND);
+    const end = this.isWhole ? this.count : Math.min(this.count, Math.ceil((top + this.extent.height) / LINE) + AROUND);
     for (const [line, element] of this.shown) {
-      if (line < first || line >= end) {
-        element.remove();
-        this.shown.delete(line);
-      }
+      if (line < first || line >= end) this._drop(line, element);
     }
     const added = document.createDocumentFragment();
     for (let line = first; line < end; line++) if (!this.shown.has(line)) added.append(this._made(line));
@@ -249,17 +281,17 @@ class LineList {
     element.setAttribute("aria-posinset", String(line + 1));
     element.setAttribute("aria-setsize", String(this.count));
     this.shown.set(line, element);
+    this._looks.set(line, this.look(line));
     return element;
   }
 
   /** Bring a line into sight, in the middle if it is far away. @param {number} line */
   reveal(line) {
-    const [top, height] = [this.host.scrollTop, this.host.clientHeight];
+    const [top, height] = [this.top, this.extent.height];
     const [from, to] = [line * LINE, (line + 1) * LINE];
     if (from >= top + LINE && to <= top + height - LINE) return;
     const isFar = from < top - height || to > top + 2 * height;
-    if (isFar) this.host.scrollTop = from - height / 2;
-    else this.host.scrollTop = from < top + LINE ? from - 3 * LINE : to - height + 3 * LINE;
-    this.draw();
+    if (isFar) this.scrollTo(from - height / 2);
+    else this.scrollTo(from < top + LINE ? from - 3 * LINE : to - height + 3 * LINE);
   }
 }

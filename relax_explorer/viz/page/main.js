@@ -13,6 +13,7 @@ const TABS = [
 ];
 /** What makes the content of a view. @type {Record<string, (explorer: Explorer) => Node[]>} */
 const CONTENTS = { program: detailsView, values: valuesView, problems: problemsView, checks: checksView, cost: costView };
+const IDLE = 150; // milliseconds without a key before a served page asks for what nobody looks at yet
 const NARROW = window.matchMedia("(max-width: 899px)");
 
 /** Tell something in a few words, also to screen readers. @param {string} text */
@@ -30,6 +31,12 @@ class Page {
     /** @type {Map<string, HTMLElement>} */
     this.tabs = new Map();
     this._contents = "";
+    this._top = 0; // the first pixel of the content in sight
+    byId("content").addEventListener("scroll", () => (this._top = byId("content").scrollTop), { passive: true });
+    /** @type {string[]} keys that were typed while parts of the document were on their way */
+    this.early = [];
+    this.explorer.rest = () => this.rest();
+    this.explorer.arrived = () => this.renew(true);
     this._tabs();
     this.explorer.listeners.push((old) => this.draw(old));
     document.addEventListener("keydown", (event) => onKey(this, event));
@@ -43,7 +50,6 @@ class Page {
     byId("title").title = doc.program;
     byId("tool").textContent = doc.tool;
     this.explorer.read(location.hash);
-    document.body.dataset["ready"] = "yes";
   }
 
   _tabs() {
@@ -75,12 +81,7 @@ class Page {
   _since() {
     const { explorer } = this;
     const chooser = /** @type {HTMLSelectElement} */ (byId("since"));
-    const options = explorer.doc.stages.map((stage, n) => ({ n, text: `since ${stage.label} ${stage.by}`, changed: stage.changed || n === 0 }));
-    for (const { n, text } of [{ n: -1, text: "since the one before" }, ...options.filter((item) => item.changed)]) {
-      const option = /** @type {HTMLOptionElement} */ (made("option", "", text));
-      option.value = String(n);
-      chooser.append(option);
-    }
+    this._fillSince();
     chooser.addEventListener("change", () => {
       explorer.change({ since: Number(chooser.value) });
       this.program.host.focus({ preventScroll: true });
@@ -88,6 +89,69 @@ class Page {
     explorer.listeners.push(() => {
       chooser.value = String(explorer.state.since);
     });
+  }
+
+  /** The stages that one can compare with. */
+  _fillSince() {
+    const chooser = /** @type {HTMLSelectElement} */ (byId("since"));
+    const options = this.explorer.doc.stages.map((stage, n) => ({ n, text: `since ${stage.label} ${stage.by}`, changed: stage.changed || n === 0 }));
+    const shown = [{ n: -1, text: "since the one before" }, ...options.filter((item) => item.changed)].map(({ n, text }) => {
+      const option = /** @type {HTMLOptionElement} */ (made("option", "", text));
+      option.value = String(n);
+      return option;
+    });
+    chooser.replaceChildren(...shown);
+    chooser.value = String(this.explorer.state.since);
+  }
+
+  // -- parts of a served page --------------------------------------------------------------------------------------------
+
+  /** Obey the keys that were typed while something was on its way; then ask for what will be looked at next. */
+  rest() {
+    while (this.early.length && !this.explorer.isWaiting) keyOf(this, this.early.shift() ?? "")?.act();
+    clearTimeout(this._idle);
+    this._idle = setTimeout(() => this._askOn(), IDLE);
+  }
+
+  /** @type {number | undefined} */
+  _idle;
+
+  /** Ask for one part that is missing beside what is shown, and show it. */
+  async _askOn() {
+    const { explorer } = this;
+    const part = explorer.isWaiting ? undefined : this._next();
+    if (!part) return;
+    const count = explorer.stages.count;
+    await explorer.store.load([part]);
+    if (explorer.store.problem) {
+      say(explorer.store.problem);
+      return;
+    }
+    this.renew(count !== explorer.stages.count || part.startsWith("more/"));
+    this.rest();
+  }
+
+  /** The next part: what the details of the selected row lack, more stages, then the programs of stages around this one. */
+  _next() {
+    const { explorer } = this;
+    const { state, doc, store } = explorer;
+    const steps = doc.run && state.row >= 0 ? doc.run.steps : [];
+    const at = steps.findIndex((step) => step.row === explorer.stages.follow(state.stage, state.row, 0));
+    const detailed = state.view === "program" && state.row >= 0 && doc.is_complete;
+    const own = detailed ? [`cost/${state.stage}`, ...(at >= 0 ? [`values/${Math.floor(at / (doc.chunk ?? 1))}`] : [])] : [];
+    const around = doc.stages.map((_, n) => n).sort((a, b) => Math.abs(a - state.stage) - Math.abs(b - state.stage));
+    return [...store.missing(own), ...(doc.is_complete ? [] : [`more/${doc.stages.length}`]), ...store.missing(around.map((n) => `stage/${n}`))][0];
+  }
+
+  /** Show what has come. @param {boolean} hasStages */
+  renew(hasStages) {
+    const count = this.explorer.doc.problems.length;
+    const tab = this.tabs.get("problems");
+    if (tab?.firstChild) tab.firstChild.textContent = count ? `Problems ${count}` : "Problems";
+    this.rail.renew();
+    if (hasStages) this._fillSince();
+    this._contents = "";
+    if (document.body.dataset["ready"]) this.draw(this.explorer.state);
   }
 
   /** Arrows go from tab to tab, as in all lists of tabs. @param {KeyboardEvent} event */
@@ -109,6 +173,7 @@ class Page {
   /** @param {State} old */
   draw(old) {
     const { state } = this.explorer;
+    document.body.dataset["ready"] = "yes";
     document.body.dataset["view"] = state.view;
     document.body.dataset["pane"] = state.pane;
     const chosen = state.pane === "rail" ? "tab-stages" : state.pane === "side" && state.view === "program" && NARROW.matches ? "tab-details" : `tab-${state.view}`;
@@ -126,9 +191,10 @@ class Page {
       const isSameView = this._contents.startsWith(`${state.view} `);
       this._contents = what;
       const content = byId("content");
-      const [top, open] = [content.scrollTop, isSameView && content.contains(document.activeElement) && document.activeElement?.id];
+      const [top, open] = [this._top, isSameView && content.contains(document.activeElement) && document.activeElement?.id];
       content.replaceChildren(...make(this.explorer));
-      content.scrollTop = isSameView && state.view !== "program" ? top : 0;
+      this._top = isSameView && state.view !== "program" ? top : 0;
+      afterDrawing(() => (content.scrollTop = this._top));
       if (open) document.getElementById(open)?.focus();
     }
     if (old.view !== state.view || !byId("hints").childElementCount) this._hints();
@@ -139,7 +205,7 @@ class Page {
     const { view } = this.explorer.state;
     /** @type {Record<string, [string, string][]>} */
     const more = {
-      graph: [["hjkl", "nodes"], ["+ -", "zoom"], ["z", "layers"], ["e", "SVG"]],
+      graph: [["hjkl", "nodes"], ["o", "callee"], ["+ -", "zoom"], ["z", "layers"], ["e", "SVG"]],
       values: [["s", "step"], ["S", "back"]],
       beside: [["c", "next change"], ["b", "other stage"]],
     }; // prettier-ignore
@@ -151,7 +217,7 @@ class Page {
   }
 
   linesInSight() {
-    return Math.max(1, Math.floor(this.program.host.clientHeight / LINE) - 2);
+    return Math.max(1, Math.floor(this.program.list.extent.height / LINE) - 2);
   }
 
   nextMode() {

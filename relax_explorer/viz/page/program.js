@@ -10,7 +10,7 @@ class Program {
     this.host = byId("program");
     /** @type {Line[]} */
     this.lines = [];
-    this.list = new LineList(this.host, (line) => this._element(line), (line, again) => this.choose(line, again));
+    this.list = new LineList(this.host, (line) => this._element(line), (line) => this._lookOf(line), (line, again) => this.choose(line, again));
     /** @type {Map<number, number>} the line of each row */
     this.lineOf = new Map();
     this._look = "";
@@ -43,7 +43,7 @@ class Program {
     } else return;
     const line = this.lineOf.get(state.row);
     if (line !== undefined) this.list.reveal(line);
-    else if (old.stage !== state.stage) this.host.scrollTop = 0;
+    else if (old.stage !== state.stage) this.list.scrollTo(0);
     this.host.setAttribute("aria-activedescendant", line === undefined ? "" : `line-${line}`);
     this._sentence();
   }
@@ -79,6 +79,22 @@ class Program {
   }
 
   // -- elements --------------------------------------------------------------------------------------------------------
+
+  /** What an element is made of: lines of two stages with the same look share it. @param {number} n */
+  _lookOf(n) {
+    const { stages, state, body, since, folds } = this.explorer;
+    const line = this.lines[n];
+    const pair = line?.pair;
+    if (!line || !pair) return `${line?.fold?.[4]} ${line?.fold?.[3]} ${line?.fold && folds.isClosed(body, line.fold)} ${line?.skipped} ${line?.changes}`;
+    const { row, old, change } = pair;
+    const isCompared = change > 0 || this.mode === "beside" || row < 0;
+    const before = isCompared && since >= 0 && old >= 0 ? stages.body(since) : null;
+    const fold = row >= 0 ? this._foldAt(row) : undefined;
+    const own = row < 0 ? [] : [body.rows[row], body.numbers[row], body.widths.get(body.heads[row] ?? -1), row === state.row, this._runMark(row), this._problems.get(row)?.message];
+    const other = before ? [before.rows[old], before.numbers[old], before.widths.get(before.heads[old] ?? -1)] : [];
+    const note = row >= 0 && since === state.stage - 1 ? stages.note(state.stage, row) : "";
+    return [this.mode, since < 0, change, note, state.find, fold && folds.isClosed(body, fold), ...own, "|", ...other].join("\u0001");
+  }
 
   /** @param {number} n */
   _element(n) {

@@ -18,7 +18,9 @@ class Rail {
 
   /** To the next stage that changed the module. @param {number} direction */
   step(direction) {
-    this.explorer.goTo(this.explorer.stages.changing(this.explorer.state.stage, direction));
+    const next = this.explorer.stages.changing(this.explorer.state.stage, direction);
+    if (next < 0 && direction > 0 && this.explorer.awaits()) this.explorer.whenMore(() => this.step(direction));
+    else this.explorer.goTo(next);
   }
 
   _dots() {
@@ -30,6 +32,14 @@ class Rail {
       return dot;
     });
     byId("dots").replaceChildren(...dots);
+  }
+
+  /** Show what has come of the stages. */
+  renew() {
+    this.slider.max = String(this.explorer.stages.count - 1);
+    this._dots();
+    this.list.replaceChildren(...this._rows());
+    if (this.explorer.stages.isThere(this.explorer.state.stage)) this.draw(this.explorer.state);
   }
 
   /** @param {MouseEvent} event */
@@ -60,10 +70,11 @@ class Rail {
     }
     this.list.setAttribute("aria-activedescendant", `stage-${state.stage}`);
     const chosen = this.list.querySelector('[aria-selected="true"]');
-    if (chosen instanceof HTMLElement && this.list.clientHeight) {
+    afterDrawing(() => {
+      if (!(chosen instanceof HTMLElement) || !this.list.clientHeight) return;
       const [top, height] = [chosen.offsetTop - this.list.offsetTop, this.list.clientHeight];
       if (top < this.list.scrollTop + 40 || top > this.list.scrollTop + height - 60) this.list.scrollTop = top - height / 2;
-    }
+    });
     byId("rail-title").textContent = doc.summary;
   }
 

@@ -15,6 +15,8 @@ class Explorer {
   /** @param {PageDocument} doc */
   constructor(doc) {
     this.doc = doc;
+    this.store = new Store(doc);
+    this.isWaiting = false; // for parts of the document
     this.stages = new Stages(doc);
     this.folds = new Folds();
     /** @type {((old: State) => void)[]} */
@@ -42,11 +44,81 @@ class Explorer {
     return (this.state.row >= 0 && this.body.functionOf(this.state.row)) || this.stages.data(this.state.stage).entry;
   }
 
+  // -- parts ---------------------------------------------------------------------------------------------------------
+
+  /** The function whose graph is shown in a state: the chosen one, else that of the cursor, else the entry. @param {State} state */
+  graphFunction(state) {
+    const { graphs, entry } = this.stages.data(state.stage);
+    const within = state.row >= 0 ? this.stages.body(state.stage).functionOf(state.row) : entry;
+    return [state.graph, within, entry].find((name) => name && name in graphs) ?? Object.keys(graphs)[0] ?? "";
+  }
+
+  /** The parts of the document that a state shows. @param {State} state */
+  parts(state) {
+    const { stage, since, view, step } = state;
+    const first = Math.max(0, since >= 0 && since !== stage ? Math.min(since, stage) : stage - 1);
+    const last = Math.max(since, stage);
+    const found = [];
+    for (let at = first; at <= last; at++) found.push(`stage/${at}`);
+    if (this.store.missing(found).length) return found; // the rest is known when these are there
+    if (view === "graph") found.push(...[this.graphFunction(state)].filter(Boolean).map((name) => `graph/${stage}/${name}`));
+    if (view === "checks" || view === "cost") found.push(`${view}/${stage}`);
+    if (view === "values") found.push("run", ...(this.doc.run?.steps.length ? [`values/${Math.floor(Math.max(0, step) / (this.doc.chunk ?? 1))}`] : []));
+    return found;
+  }
+
+  /** Act when the parts of a state are there: at once if they are. @param {Partial<State>} next @param {() => void} act */
+  when(next, act) {
+    const missing = this.store.isLive ? this.store.missing(this.parts({ ...this.state, ...next })) : [];
+    if (!missing.length) {
+      act();
+      return;
+    }
+    this._await(missing, () => this.when(next, act));
+  }
+
+  /** True if the server still reads stages. */
+  awaits() {
+    return this.store.isLive && !this.doc.is_complete;
+  }
+
+  /** Act when more stages are there. @param {() => void} act */
+  whenMore(act) {
+    this._await([`more/${this.stages.count}`], () => {
+      this.arrived();
+      act();
+    });
+  }
+
+  /** @param {string[]} parts @param {() => void} act */
+  _await(parts, act) {
+    this.isWaiting = true;
+    say("reading …");
+    this.store.load(parts).then(() => {
+      this.isWaiting = false;
+      say(this.store.problem);
+      if (!this.store.problem) act();
+      if (!this.isWaiting) this.rest();
+    });
+  }
+
+  /** What shows that stages have come. */
+  arrived = () => {};
+
+  /** What waits until nothing else does: keys that were typed meanwhile, then parts that nobody has asked for yet. */
+  rest = () => {};
+
   /** @param {Partial<State>} next */
   change(next) {
+    this.when(next, () => this._apply(next));
+  }
+
+  /** @param {Partial<State>} next */
+  _apply(next) {
     const old = this.state;
     this.state = { ...old, ...next };
     for (const listener of this.listeners) listener(old);
+    if (this.store.isLive) this.rest();
     clearTimeout(this._later);
     this._later = setTimeout(() => this.write(), PAUSE);
   }
@@ -58,8 +130,10 @@ class Explorer {
   goTo(stage) {
     const { row, stage: from, mode } = this.state;
     if (stage < 0 || stage >= this.stages.count || stage === from) return;
-    const kept = row < 0 ? -1 : this.stages.follow(from, row, stage);
-    this.change({ stage, row: kept >= 0 || mode === "off" ? kept : this.firstChange(stage) });
+    this.when({ stage, row: -1 }, () => {
+      const kept = row < 0 ? -1 : this.stages.follow(from, row, stage);
+      this.change({ stage, row: kept >= 0 || mode === "off" ? kept : this.firstChange(stage) });
+    });
   }
 
   /** The first row that a stage changed; -1 if there is none. @param {number} stage */
@@ -70,9 +144,11 @@ class Explorer {
 
   /** Select a row and open what hides it. @param {number} row @param {number} [stage] @param {Partial<State>} [more] */
   select(row, stage = this.state.stage, more = {}) {
-    const isOpened = row >= 0 && this.folds.reveal(this.stages.body(stage), row);
-    if (isOpened) this.lines_changed = true;
-    this.change({ row, stage, ...more });
+    this.when({ stage, row: -1, view: "program" }, () => {
+      const isOpened = row >= 0 && this.folds.reveal(this.stages.body(stage), row);
+      if (isOpened) this.lines_changed = true;
+      this.change({ row, stage, ...more });
+    });
   }
 
   /** True once after folds changed. */
@@ -108,8 +184,17 @@ class Explorer {
   read(hash) {
     const link = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (/** @type {string} */ name) => (link.has(name) ? this.stages.labelled(Number(link.get(name))) : -1);
+    if (link.has("stage") && number("stage") < 0 && this.awaits()) {
+      this.whenMore(() => this.read(hash));
+      return;
+    }
     const last = this.stages.changing(-1, 1);
     const stage = Math.max(link.has("stage") ? number("stage") : Math.max(last, 0), 0);
+    this.when({ stage, row: -1, view: "program", since: -1 }, () => this._follow(link, stage, number("since")));
+  }
+
+  /** @param {URLSearchParams} link @param {number} stage @param {number} since */
+  _follow(link, stage, since) {
     const body = this.stages.body(stage);
     const [name, within] = [link.get("binding") ?? "", link.get("function") ?? ""];
     const head = within ? body.headOf(within) : -1;
@@ -121,10 +206,10 @@ class Explorer {
     this.select(row, stage, {
       view: VIEWS.includes(view) ? view : "program",
       mode: MODES.includes(mode) ? mode : "inline",
-      since: number("since"),
+      since,
       find: link.get("find") ?? "",
       paint: link.get("colours") ?? "",
-      step: this.doc.run && step < this.doc.run.steps.length ? step : -1,
+      step: this.store.isLive || (this.doc.run && step < this.doc.run.steps.length) ? step : -1,
       pane: view === "program" ? "main" : "side",
     });
   }

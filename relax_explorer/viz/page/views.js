@@ -69,6 +69,9 @@ function valueOf(explorer) {
   const row = stages.follow(state.stage, state.row, 0);
   const at = doc.run?.steps.findIndex((step) => row >= 0 && step.row === row) ?? -1;
   const step = doc.run?.steps[at];
+  if (!doc.run && row >= 0 && explorer.store.missing(["run"]).length) {
+    return [made("p", "", button("run the first stage for its value", () => explorer.when({ view: "values", stage: 0, row: -1 }, () => explorer.change({})), "link"))];
+  }
   if (!step) return [];
   const where = state.stage ? ` in the run of stage ${stages.data(0).label}` : "";
   const go = button("step in the run", () => explorer.change({ view: "values", stage: 0, row: step.row, step: at, pane: "side" }), "link");

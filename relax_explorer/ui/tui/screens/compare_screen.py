@@ -217,6 +217,18 @@ class CompareScreen(Frame):
     def action_compiled(self) -> None:
         self.explorer.verdicts.compiled()
 
+    def action_bisect(self) -> None:
+        """Look between the two stages for the first one that is wrong."""
+        compared = self.explorer.state.compared
+        if compared is None:
+            self.explorer.say(NOT_COMPARED)
+        elif compared.compiled:
+            self.explorer.say("there is no stage between the last one and the compiled program")
+        elif compared.b - compared.a < 2:
+            self.explorer.say("there is no stage between the two: b chooses another one")
+        else:
+            self.explorer.verdicts.bisect((compared.a, compared.b))
+
     def action_other_stage(self) -> None:
         """Choose a stage from a list."""
         session = self.explorer.state.session

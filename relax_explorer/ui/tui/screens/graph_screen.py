@@ -32,8 +32,9 @@ from relax_explorer.viz.folding import frame_of
 from relax_explorer.viz.graph import Graph, Mark, Node
 from relax_explorer.viz.marked_graph import COUNTED_WORDS, RARE
 from relax_explorer.viz.storage_view import NOTHING
+from relax_explorer.viz.tables import apart
 from relax_explorer.viz.value_graph import handles_memory
-from relax_explorer.viz.visible import fit, visible
+from relax_explorer.viz.visible import columns, fit, visible
 
 RunKey = tuple[int, str, str]
 PAN = (8, 4)  # columns and rows of one step
@@ -58,6 +59,7 @@ class GraphScreen(Frame):
         """Begin without a drawing."""
         self._asked: tuple[object, ...] | None = None  # what the drawing shows, or will show
         self._picture: GraphPicture | None = None
+        self._legend = ""  # where the frame has no edge for it
         self._marked: tuple[GraphPicture, RunView | None, int] | None = None  # what the marks show
         self._step: tuple[int, int, Direction] | None = None  # the last move of the cursor
         self._wanted = "time"  # what the run in progress is for
@@ -128,6 +130,8 @@ class GraphScreen(Frame):
         )
         marks = f"{changes} · > next in the run · ✓ done"
         self.canvas.border_subtitle = self.canvas.legend(found.graph.legend) if is_coloured else marks
+        colours = " ".join(visible(words, 40) for _, words in found.graph.legend)
+        self._legend = colours if is_coloured else changes if _has_marks(found.graph) else ""
         self._mark(state)
         self._draw_place()
         self.call_after_refresh(self._draw_map)  # the map may have got its size by then
@@ -216,7 +220,11 @@ class GraphScreen(Frame):
             *(visible(line) for line in node.lines if line not in (node.id, node.shape_text)),
             *([f"within {radius} edges, a shows all"] if radius else []),
         ]
-        return [fit(f" {row.text}", width), fit(f" {' · '.join(parts)}", width)]
+        told, legend = f" {' · '.join(parts)}", self._legend if self.is_narrow else ""
+        if legend:  # a narrow frame has no lower edge for it
+            legend = fit(legend, width // 2)
+            told = apart(fit(told, width - columns(legend) - 2), legend, width, 2)
+        return [fit(f" {row.text}", width), fit(told, width)]
 
     def _draw_map(self) -> None:
         """The map, if the drawing is larger than the view would be without it."""
@@ -479,6 +487,11 @@ class GraphScreen(Frame):
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")
+
+
+def _has_marks(graph: Graph) -> bool:
+    """True if the stage changed something of a graph."""
+    return any(set(node.marks) - {Mark.CURRENT, Mark.SELECTED, Mark.DONE} for node in graph.nodes)
 
 
 def _legend_of_marks(graph: Graph, shows_removed: bool) -> str:

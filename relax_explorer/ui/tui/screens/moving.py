@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from rich.console import RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 from textual.events import Resize
 from textual.renderables.background_screen import BackgroundScreen
 from textual.renderables.blank import Blank
@@ -18,6 +22,20 @@ from relax_explorer.ui.tui.widgets.framed import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
 from relax_explorer.viz.visible import counted, visible
+
+
+class _Dim(BackgroundScreen):
+    """A screen below another one in a terminal without colours: dim, since no colour can be mixed with its own."""
+
+    @classmethod
+    def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
+        """The segments, dim and without links."""
+        for text, style, control in segments:
+            below = Style() if style is None else style.clear_meta_and_links()
+            yield Segment(text, style if control else below + _FAINT, control)
+
+
+_FAINT = Style(dim=True, bold=False, reverse=False)
 
 
 class Settling(Screen[Any]):
@@ -53,6 +71,8 @@ class Settling(Screen[Any]):
         place = stack.index(self) if self in stack else 0
         if place and background.a < 1:
             return BackgroundScreen(stack[place - 1], background)
+        if place and background.ansi is not None:
+            return _Dim(stack[place - 1], background)
         plain = Blank(self.app.styles.background if background.is_transparent else background)
         return cast(RenderableType, plain)  # as Textual's own screens, whose annotation leaves it out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,9 +26,9 @@ from relax_explorer.viz.tables import Row, TextRows, text_lines
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
-    from relax_explorer.core.exec.values import Value
     from relax_explorer.core.session.session import Session
     from relax_explorer.core.session.snapshot import Snapshot
+    from relax_explorer.ui.tui.values_beside import ValuesBeside
 
 # -- program frame ---------------------------------------------------------------------------------------------------
 # A screen with a program that folds: functions, blocks, branches and kernels, at the cursor or all at once.
@@ -153,6 +153,7 @@ class PassesScreen(ProgramFrame):
     _shift = 0  # cells that two stages side by side are scrolled
     _traced: object = None  # what the history is of
     _recent: rows.Recent
+    _beside: ValuesBeside | None = None  # made when there first is room for values
     _made: tuple[tuple[object, ...], TableRows] | None = (
         None  # the rows made last, without folds, and what for
     )
@@ -219,7 +220,7 @@ class PassesScreen(ProgramFrame):
             self._shift = 0
         if state.options != old.options:
             self.fit()
-        if is_other or state.options != old.options or self._values(state) is not self._values(old):
+        if is_other or state.options != old.options or state.values_of_run is not old.values_of_run:
             self._draw_program(state, is_other)
             state = self.explorer.state  # it may have selected the first change
         elif (
@@ -321,18 +322,15 @@ class PassesScreen(ProgramFrame):
                 session, stage, mode, options.opened, width, self._shift, since, self._recent, layers
             )
             self._made = (goal, made.with_columns(found))
-        shown, values = self._made[1], self._values(state)
-        if values is not None and not isinstance(shown, BesideRows):
-            shown = shown.with_values(values)
-        return shown.with_folds(options.folded)
+        shown = self._made[1]
+        if self._beside is None and self.app.size.width >= WITH_VALUES:
+            from relax_explorer.ui.tui.values_beside import ValuesBeside  # as above
 
-    def _values(self, state: State) -> Mapping[int, Value] | None:
-        """The values of the run of this stage, where they have room beside their bindings."""
-        run = state.run
-        is_here = run is not None and run.stage == state.selection.stage
-        return (
-            run.lines.values if run is not None and is_here and self.app.size.width >= WITH_VALUES else None
-        )
+            self._beside = ValuesBeside(self.explorer, WITH_VALUES, self.redraw)
+        if self._beside is not None and found is None and not isinstance(shown, BesideRows):
+            values = self._beside.of_stage()
+            shown = shown if values is None else shown.with_values(values)
+        return shown.with_folds(options.folded)
 
     def _follow(self, state: State) -> None:
         """Put the cursor on the selection, if something else moved it."""
@@ -465,6 +463,8 @@ class PassesScreen(ProgramFrame):
             idle |= {"change(1)", "diff"}
         if state.stages < 2:
             idle.add("bisect")
+        if self._beside is None or not self._beside.is_dear:
+            idle.add("debug_here")
         return idle if state.plan is not None else idle | {"edit_pipeline"}
 
     def action_change(self, step: int) -> None:

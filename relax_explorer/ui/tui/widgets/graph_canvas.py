@@ -24,6 +24,9 @@ from relax_explorer.viz.tokens import DARK, Tokens
 from relax_explorer.viz.visible import visible
 
 _EMPTY = CellPicture((), (), 0)
+_NO_LINE = Style(
+    underline=False
+)  # below a frame it would be a second one; a box that changed has dashes and a sign
 _MARK_ROLES = {
     Mark.ADDED: "new", Mark.REMOVED: "removed", Mark.CHANGED: "new", Mark.CURRENT: "now", Mark.SELECTED: "title",
     Mark.MERGED: "new", Mark.SPLIT: "new", Mark.MOVED: "new",
@@ -206,7 +209,7 @@ class GraphCanvas(LineView):
         ground = Style(bgcolor=tokens.cursor or None, bold=True) if is_cursor else Style()
         role = _MARK_ROLES.get(marks[-1], "") if marks else ""
         ground = ground if is_cursor or not _is_filled(node) else _ground(tokens, node.look)
-        edge = style(tokens, role or _role(node)) + ground
+        edge = style(tokens, role or _role(node)) + _NO_LINE + ground
         if offset != 1:
             return [Segment(text, edge)]
         inside = style(tokens, _role(node)) + ground
@@ -300,7 +303,7 @@ class MapView(Widget):
 
         segments = []
         for (is_mark, is_seen), columns in groupby(range(len(cells)), look):
-            shown = style(tokens, "new" if is_mark else "muted")
+            shown = style(tokens, "new" if is_mark else "muted") + _NO_LINE
             segments.append(
                 Segment("".join(cells[column] for column in columns), shown + here if is_seen else shown)
             )

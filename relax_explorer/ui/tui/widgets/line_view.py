@@ -83,6 +83,7 @@ class _Look:
     x: int = 0  # the first visible cell
     top: int = 0  # the first visible row
     width: int = 0  # cells between the edges, without the scrollbar
+    outer: Size = Size()  # noqa: RUF009  # with the edges: a view that loses a cell and its scrollbar keeps its width
     below: Style = Style()  # noqa: RUF009  # the style below the rows
     ground: Color = TRANSPARENT
     border: object = None
@@ -305,6 +306,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
             int(x),
             int(top),
             self.scrollable_content_region.width,
+            self.outer_size,
             self.rich_style,
             self.background_colors[1],
             self.styles.border,
