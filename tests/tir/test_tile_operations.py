@@ -209,6 +209,15 @@ def test_a_view_of_another_form_is_left(shape: str, region: str) -> None:
     assert [node.match_buffers for node in statements(without_views(fn).body) if type(node) is SBlock][-1]
 
 
+@pytest.mark.parametrize("layout", ["row_major", "col_major"])
+def test_tiles_of_other_lengths_are_refused(layout: str) -> None:
+    text = BLOCK.replace(
+        "a = T.match_buffer(A[v, 0:4, 0:4], (4, 4)", "a = T.match_buffer(A[v, 0:2, 0:4], (2, 4)"
+    )
+    with pytest.raises(rxe.Failure, match="match_buffer inside a block"):
+        compile_prim_func(kernel_of(text.format(operation=_load(layout))))
+
+
 def test_a_kernel_without_views_stays_the_same_object() -> None:
     fn = kernel_of(HEAD + "    A[0, 0, 0] = T.float32(1)\n")
     assert without_views(fn) is fn
