@@ -137,3 +137,10 @@ def test_the_status_says_that_nothing_is_known(tmp_path: Path, command: str) -> 
         assert [bool(item["unknown"]) for item in data["attempts"]] == [False, True]
     else:
         assert [stage["equal"] for stage in data["stages"]] == [False]
+
+
+def test_a_stage_among_others_that_can_not_be_run_makes_the_status_3(tmp_path: Path) -> None:
+    build(tmp_path, RIGHT, WAITING, RIGHT.replace("R.add(x, x)", "R.add(x, R.add(x, R.subtract(x, x)))"))
+    result = CliRunner().invoke(group, ["validate", str(tmp_path)])
+    assert result.exit_code == 3
+    assert "1 of 2 stages give the results of the first" in result.stdout

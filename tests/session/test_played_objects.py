@@ -121,6 +121,45 @@ def test_a_function_is_that_with_the_most_like_calls(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
+LOSSY = """e: R.Tensor((2,), "float32") = R.vm.alloc_tensor(storage, 0, R.shape([2]), R.dtype("float32"))
+        cls.up(d, e)
+        f: R.Tensor((2,), "float32") = R.vm.alloc_tensor(storage, 0, R.shape([2]), R.dtype("float32"))
+        cls.down(e, f)
+        """
+ADDS = """    @T.prim_func
+    def {}(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+        for i in range(2):
+            b[i] = a[i] + T.float32({}1000000)
+
+"""
+
+
+def test_rounding_is_no_difference(tmp_path: Path) -> None:
+    """What is added and taken away again costs the last digits: the compiled program rounded the sum to the other side."""
+    head, rest = KERNEL.format(name="main").split("    @R.function")
+    body = BODY.replace("{more}", LOSSY).replace("{result}", "f")
+    made = Writer(tmp_path / "run.rxs")
+    made.lineage(0, "module")
+    text = head + ADDS.format("up", "") + ADDS.format("down", "-") + "    @R.function" + rest + body
+    made.stage("input", text, input=True)
+    calls(made)
+    total = SECOND + np.float32(1e6) + np.float32(0.0625)
+    for name, value, before in (("up", total, SECOND), ("down", total - np.float32(1e6), total)):
+        told, given, garbage = [
+            {"array": made.array(item.astype("float32")), "dtype": "float32"} for item in (value, before, X)
+        ]
+        allocated = [{"type": "Storage"}, 0, [2], "float32"]
+        made.line(
+            recorder.CALL, name="vm.builtin.alloc_tensor", seconds=0, operands=allocated, result=garbage
+        )
+        made.line(recorder.CALL, name=name, seconds=0.001, operands=[given, told], result=None)
+    made.end()
+    done = rxe_cli("compare", str(tmp_path / "run.rxs"))
+    assert "what calls of its objects gave there): equal except for rounding" in done.stdout
+    assert "not by more than random rounding explains" in done.stdout
+    assert done.exit_code == 0, done.output
+
+
 def test_an_earlier_stage_gets_the_same_answers(tmp_path: Path) -> None:
     made = Writer(tmp_path / "run.rxs")
     made.lineage(0, "module")

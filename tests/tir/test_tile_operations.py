@@ -199,12 +199,18 @@ def test_an_operation_in_a_loop_over_lanes_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "region"), [("(2, 8)", "v, 0:4, 0:4"), ("(4, 4)", "0:2, 0:4, 0:4"), ("(4,)", "v, 0:4, 0:4")]
+    ("shape", "region"),
+    [
+        ('(2, 8), "float32"', "v, 0:4, 0:4"),
+        ('(4, 4), "float32"', "0:2, 0:4, 0:4"),
+        ('(4,), "float32"', "v, 0:4, 0:4"),
+        ('(4, 4), "int32"', "v, 0:4, 0:4"),
+    ],
 )
 def test_a_view_of_another_form_is_left(shape: str, region: str) -> None:
     text = BLOCK.format(operation="c[0, 0] = T.float32(1)")
     view = 'A[v, 0:4, 0:4], (4, 4), "float32", strides=("s1", "s0")'
-    text = text.replace(view, f'A[{region}], {shape}, "float32"')
+    text = text.replace(view, f"A[{region}], {shape}")
     fn = kernel_of(text)
     assert [node.match_buffers for node in statements(without_views(fn).body) if type(node) is SBlock][-1]
 

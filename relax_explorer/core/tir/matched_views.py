@@ -64,10 +64,10 @@ class _Unmatched(Mutator):
         regions = {match.buffer: self._region(match.source) for match in node.match_buffers}
         if not all([_is_plain(view, region) for view, region in regions.items()]):
             return node
-        before, exprs = self.views, self._exprs
-        self.views, self._exprs = {**before, **regions}, {}  # an expression may name a view
+        before = self.views
+        self.views = {**before, **regions}
         changed = super().stmt(replace(node, match_buffers=()))
-        self.views, self._exprs = before, exprs
+        self.views = before
         return node if _mentions(changed, regions) else changed
 
     def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
