@@ -148,6 +148,8 @@ def outcome_text(found: Bisection) -> str:
     if not found.unknown:
         return "the test holds after every pass"
     known = len(found.attempts) - len(found.unknown)
+    if not known:
+        return "nothing is known about any stage"
     return f"the test holds for {known} of {counted(len(found.attempts), 'stage')}; nothing is known about the others"
 
 

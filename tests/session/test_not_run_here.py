@@ -58,6 +58,16 @@ def test_a_call_of_an_unknown_packed_function_is_no_fault(tmp_path: Path) -> Non
     assert [item.number for item in found.unknown] == [1]
 
 
+def test_a_dumped_text_without_the_data_of_its_constants_is_no_fault(tmp_path: Path) -> None:
+    bare = RIGHT.replace("R.add(x, x)", 'R.add(x, metadata["relax.expr.Constant"][0])')
+    found = rxe.bisect(build(tmp_path, bare, bare.replace("y", "z")))
+    assert found.failed is None
+    assert {item.unknown for item in found.unknown} == {
+        "the function needs the data of a constant, which is not in the text; rxe record keeps it"
+    }
+    assert len(found.unknown) == len(found.attempts)
+
+
 def test_the_search_goes_on_behind_it(tmp_path: Path) -> None:
     found = rxe.bisect(build(tmp_path, RIGHT, WAITING, RIGHT.replace("add", "multiply"), WRONG))
     assert found.failed is not None
@@ -78,6 +88,7 @@ def test_a_fault_before_it_is_found(tmp_path: Path) -> None:
 
 def test_if_the_first_stage_can_not_be_run_nothing_is_known(tmp_path: Path) -> None:
     found = rxe.bisect(build(tmp_path, WAITING, RIGHT, WRONG))
+    assert list(bisection_lines(found))[-1] == "nothing is known about any stage"
     assert found.failed is None
     assert len(found.unknown) == len(found.attempts) == 3
 

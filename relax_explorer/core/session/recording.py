@@ -18,6 +18,7 @@ import numpy as np
 from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.codes.runtime import NOT_HERE
+from relax_explorer.core.codes.syntax import MISSING_METADATA
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
@@ -120,9 +121,14 @@ class Recording:
 
     @property
     def not_here(self) -> str:
-        """Why the program can't be run here to its end, which tells nothing about it; empty if that is not what stopped it."""
+        """Why the program can't be run here to its end, which tells nothing about it; empty if that is not what stopped it.
+
+        Texts that TVM dumps name constants without their data.
+        """
         stopped = self.failure
-        return stopped.message if stopped is not None and stopped.code in NOT_HERE else ""
+        if stopped is None or stopped.code not in (*NOT_HERE, MISSING_METADATA):
+            return ""
+        return stopped.message if stopped.code in NOT_HERE else f"{stopped.message}; rxe record keeps it"
 
     def last_results(self, program: CallProgram | None) -> list[Value]:
         """The results of the last call, without caches: those that a file of right results holds as out0, out1, …"""
