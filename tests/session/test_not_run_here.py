@@ -14,7 +14,10 @@ from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.samples import sample_run, samples_of
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.viz.verdict_text import bisection_lines, comparison_lines, validation_lines
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press
 
 ADDED = '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((8,), "float32")):\n        y = R.add(x, x)\n        return {}\n'
 KERNEL = """@I.ir_module
@@ -155,3 +158,16 @@ def test_a_stage_among_others_that_can_not_be_run_makes_the_status_3(tmp_path: P
     result = CliRunner().invoke(group, ["validate", str(tmp_path)])
     assert result.exit_code == 3
     assert "1 of 2 stages give the results of the first" in result.stdout
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+async def test_the_explorer_says_so(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = Explorer(build(tmp_path, RIGHT, WAITING).path)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "B")
+        await idle(pilot, app)
+        text = screen_text(app)
+        assert "· " in text
+        assert "can't be run here: y: a loop" in text
+        assert "holds for 1 of 2 stages" in text

@@ -28,6 +28,7 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
 from relax_explorer.viz.pair_table import judgement_word, pair_detail
 from relax_explorer.viz.tables import Row
+from relax_explorer.viz.verdict_text import outcome_text
 from relax_explorer.viz.visible import visible
 
 
@@ -153,9 +154,8 @@ class Verdicts:
     def _tell(self, session: Session, found: Bisection) -> None:
         """Show the tests of the stages; the lines of the wrong one lead to the value that is wrong there."""
         if found.failed is None:
-            self.app.show_rows(
-                "Every stage gives the results of the first one", [*_attempt_rows(session, found)]
-            )
+            said = outcome_text(found) if found.unknown else "every stage gives the results of the first one"
+            self.app.show_rows(said[0].upper() + said[1:], [*_attempt_rows(session, found)])
             return
         verdict = found.comparison.first if found.comparison is not None else None
         side = (
