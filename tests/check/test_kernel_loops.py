@@ -10,6 +10,7 @@ HEAD = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4, 4), "int32"), B: T.Buffe
 THREAD = 'for i in T.thread_binding(4, thread="threadIdx.x"):\n'
 LOCAL = '    L = T.alloc_buffer((4,), "int32", scope="local")\n    L1 = T.alloc_buffer((1,), "int32", scope="local")\n'
 WRONG = {
+    "the same value in a parallel loop": ("for i in T.parallel(4):\n    B[0] = 1", "RX0063"),
     "a sum": (THREAD + "    B[0] = B[0] + 1", "RX0063"),
     "a value of a thread": (THREAD + LOCAL + "    L1[0] = A[i, 0]\n    B[0] = L1[0]", "RX0063"),
     "a value that some threads store": (
@@ -80,7 +81,7 @@ WRONG = {
     ),
 }
 RIGHT = {
-    "the same value": THREAD + "    B[0] = A[0, 0] + 5",
+    "the same value of all threads": THREAD + "    B[0] = A[0, 0] + 5",
     "an element of a thread": THREAD + LOCAL + "    L1[0] = i\n    B[L1[0]] = A[i, 0]",
     "an element that a loop chooses": THREAD
     + LOCAL

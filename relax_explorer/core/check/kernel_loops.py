@@ -186,7 +186,10 @@ class _Walk:
         if not buffer.is_scalar and buffer.scope in ("", "global"):
             for loop in races:
                 key = _key(loop)
-                if key not in places and (adds or key in value) and loop not in self.around.get(buffer, ()):
+                is_other = (
+                    adds or key in value or loop.kind == "parallel"
+                )  # threads of a GPU often all write one value
+                if key not in places and is_other and loop not in self.around.get(buffer, ()):
                     text = f"every iteration of the {_loop_kind(loop)} loop over {loop.var.name} writes the same element of {buffer.name}"
                     self._say(codes.WRITE_RACE, text, node)
         kept = self._kept_by(buffer, places | value)

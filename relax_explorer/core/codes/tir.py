@@ -30,7 +30,7 @@ WRITE_RACE = Code(
     "parallel iterations write the same element",
     "The iterations of a parallel loop, or of a loop bound to threads, run at the same time. The index of this store does not "
     "depend on the loop variable, so all iterations write the same element, in no fixed order. Reductions over an axis of the "
-    "block, buffers private to an iteration or thread, and values that are the same in all iterations are not told.",
+    "block, buffers private to an iteration or thread, and values that are the same in all threads of a GPU are not told.",
     "Let the index depend on the loop variable, or make the loop serial.",
     '@T.prim_func\ndef f(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "int32")):\n    for i in T.parallel(4):\n        B[0] = A[i]\n',
     severity=Severity.WARNING,
