@@ -27,7 +27,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -274,9 +274,8 @@ class Recorder:
         for number in range(1, 2 if self._is_alone else MOST_PROCESSES + 1):
             with contextlib.suppress(FileExistsError):
                 return Journal(journal_name(self.path, number), manifest)
-        raise FileExistsError(
-            17, "another recording writes there, or was left there", journal_name(self.path)
-        )
+        problem = "another recording writes there, or was left there"
+        raise FileExistsError(17, problem, journal_name(self.path))
 
     def before(self, module: tvm.IRModule, info: tvm.transform.PassInfo) -> None:
         """A pass begins on a module."""
@@ -311,9 +310,7 @@ class Recorder:
             if outer is not None and outer.lineage is ran.lineage:
                 outer.address, outer.state = int(module.__chandle__()), state
 
-    def _stage(
-        self, ran: _Running, module: tvm.IRModule, state: int, seconds: float, info: tvm.transform.PassInfo
-    ) -> None:
+    def _stage(self, ran: _Running, module: tvm.IRModule, state: int, seconds: float, info: Any) -> None:
         lineage, seen = ran.lineage, self._seen(module, state)
         told: Json = {"unchanged": seen is lineage.last, "seconds": round(max(seconds, 0.0), 6)}
         told["options"] = {"opt_level": int(info.opt_level), "required": list(map(str, info.required))}
@@ -461,7 +458,7 @@ class Joined:
     """
 
     def __init__(self, recorder: Recorder) -> None:
-        from tvm.ir import instrument, transform
+        from tvm.ir import instrument, op, transform
         from tvm.runtime import vm
 
         hooks = {
@@ -471,19 +468,12 @@ class Joined:
         self.recorder, self.instrument = recorder, type("Instrument", (instrument.PassInstrument,), hooks)()
         self._old: list[tuple[type, str, Method]] = []
         self._replace(transform.PassContext, "__init__", self._context)
-        self._replace(
-            transform.PassContext,
-            "override_instruments",
-            lambda old: lambda of, given: old(of, self._with(given)),
-        )
+        self._replace(transform.PassContext, "override_instruments", self._override)
         self._replace(transform.Pass, "__call__", self._pass)
         if recorder.options.values:
             self._replace(vm.VirtualMachine, "__init__", self._machine)
-            self._replace(
-                vm.VirtualMachine,
-                "set_instrument",
-                lambda old: lambda of, given: old(of, listener(recorder, given)),
-            )
+            self._replace(vm.VirtualMachine, "set_instrument", self._listened)
+        _name_all(op)
 
     def _replace(self, owner: type, name: str, made: Callable[[Method], Method]) -> None:
         self._old.append((owner, name, old := getattr(owner, name)))
@@ -496,6 +486,12 @@ class Joined:
 
     def _with(self, instruments: Any) -> list[object]:
         return [*(instruments or ()), self.instrument]
+
+    def _override(self, old: Method) -> Method:
+        return lambda of, given: old(of, self._with(given))
+
+    def _listened(self, old: Method) -> Method:
+        return lambda of, given: old(of, listener(self.recorder, given))
 
     def _context(self, old: Method) -> Method:
         def __init__(context: object, *given: object, **more: object) -> None:
@@ -533,6 +529,13 @@ class Joined:
                 machine.set_instrument(None)
 
         return __init__
+
+
+def _name_all(op: Any) -> None:
+    """Each operator of TIR has the name that TVM prints. Where it has none TVM prints its own, with a warning for each call in each text."""
+    for name in op.Op.list_op_names():
+        if name.startswith("tirx.") and op.Op.get(name).get_attr("TScriptPrinterName") is None:
+            op.register_op_attr(name, "TScriptPrinterName", name)
 
 
 def listener(recorder: Recorder, inner: Method | None) -> Method:
@@ -574,9 +577,7 @@ class record:
         with self._recorder.guarded():
             machine.module["set_instrument"](listener(self._recorder, None))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         for item in self._joined:
             item.leave()
         self._recorder.finish()

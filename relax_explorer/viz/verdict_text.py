@@ -121,6 +121,7 @@ def bisection_lines(found: Bisection, has_passes: bool = True) -> Iterator[str]:
     failed = found.failed
     if failed is None:
         yield outcome_text(found)
+        yield from not_run_lines(found.not_run)
         return
     if len(found.attempts) == 1:
         yield "the test fails on the input already, before any pass"
@@ -151,6 +152,13 @@ def outcome_text(found: Bisection) -> str:
     if not known:
         return "nothing is known about any stage"
     return f"the test holds for {known} of {counted(len(found.attempts), 'stage')}; nothing is known about the others"
+
+
+def not_run_lines(names: Sequence[str], how: str = "--func runs one") -> Iterator[str]:
+    """That some public functions did not run, and how one does; no line if all did."""
+    if names:
+        shown = f"{', '.join([visible(name, 60) for name in names[:5]])}{' …' * (len(names) > 5)}"
+        yield f"{counted(len(names), 'function')} did not run ({how}): {shown}"
 
 
 def _or_before(found: Bisection) -> str:
@@ -217,7 +225,9 @@ def _left_out(found: Bisection, has_passes: bool) -> str:
     return f"{names} ({size})"
 
 
-def validation_lines(rows: Sequence[Row], samples: Sequence[str]) -> Iterator[str]:
+def validation_lines(
+    rows: Sequence[Row], samples: Sequence[str], not_run: Sequence[str] = ()
+) -> Iterator[str]:
     """A table: one row for each stage, one column for each sample, with notes below."""
     for number, sample in enumerate(samples):
         yield f"sample {number + 1}: {visible(sample, 200)}"
@@ -239,6 +249,7 @@ def validation_lines(rows: Sequence[Row], samples: Sequence[str]) -> Iterator[st
         return
     right = [row for row in rows if row.equal and not row.unknown]
     yield f"{len(right)} of {len(rows)} stages give the results of the first"
+    yield from not_run_lines(not_run)
     yield from notes.lines
     yield f"decided by: {deciders_text(cell.judgement for row in rows for cell in row.cells)}"
     for bound in dict.fromkeys(bound for row in rows for cell in row.cells for bound in cell.bounds):

@@ -519,6 +519,29 @@ with record("run.rxs") as recording:
     assert len(names) == len(set(names))  # modules with other hashes may have one text
 
 
+@pytest.mark.parametrize("mode", ["compiled", "bytecode"])
+def test_a_build_of_compiled_functions_gets_no_warning_and_says_that_it_makes_no_calls(
+    mode: str, tmp_path: Path
+) -> None:
+    run = f"""
+    import sys
+    import tvm
+    from tvm import relax
+    from tests.builds import models
+    import numpy as np
+    module = models.expression()[0]
+    machine = relax.VirtualMachine(relax.build(module, target="llvm", exec_mode="{mode}"), tvm.cpu())
+    machine["main"](tvm.runtime.tensor(np.ones((2, 3), "float32")))
+    """
+    done = recorded(tmp_path, run, "--values", "-o", "run.rxs")
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr  # TVM warns of each operator that it has no name for, in each text
+    assert ("no call of a virtual machine was seen" in done.stderr) == (mode == "compiled")
+    texts = [stage.text for stage in open_build(tmp_path / "run.rxs").every]
+    assert any("T.tirx.TVMBackendAnyListSetPackedArg(" in text for text in texts) == (mode == "compiled")
+    assert "no call" not in recorded(tmp_path, run, "-o", "plain.rxs").stderr
+
+
 def test_only_calls_with_such_names_are_recorded(tmp_path: Path) -> None:
     begin = "module, parameters = models.cnn()"
     script = BUILD.format(model="cnn").replace("module = models.cnn()[0]", begin) + RUN

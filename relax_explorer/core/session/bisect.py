@@ -40,6 +40,7 @@ from relax_explorer.core.session.samples import Sample, sample_run, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.tested_functions import not_run
 from relax_explorer.core.session.validate import AgainstFirst
 from relax_explorer.core.session.verdict import Judgement, Verdict
 from relax_explorer.core.shown import Readable
@@ -267,13 +268,15 @@ class Bisection(Readable):
     """The tests of the stages in order; the last one is the first that failed, unless all hold or can't be judged.
 
     `left_out` are passes to leave out, None if no set is known. `comparison` compares the first bad stage with the one before,
-    for the test of equal results; `place` is the first binding with NaN, for the test of NaN.
+    for the test of equal results; `place` is the first binding with NaN, for the test of NaN. `not_run` are public functions that
+    these tests do not call.
     """
 
     attempts: tuple[Attempt, ...]
     left_out: LeftOut | None = None
     comparison: Comparison | None = None
     place: Side | None = None
+    not_run: tuple[str, ...] = ()
 
     @property
     def failed(self) -> Attempt | None:
@@ -320,14 +323,16 @@ def bisect(
     build = as_build(source)
     stages = build.changing()
     test = SameOutput(stages[0], stages[0].entry) if predicate is None else predicate
+    aside: tuple[str, ...] = ()
     if isinstance(test, (SameOutput, NoNan)):
         given = test.chosen if isinstance(test, SameOutput) else test.samples
         chosen = on_equal_terms(given, stages, test.function)
         test = test if chosen is given else replace(test, samples=chosen)
+        aside = not_run(stages, chosen, test.function)
     attempts = first_failing(stages, test, executor, told)
     failed = attempts[-1]
     if not failed.reason or len(attempts) == 1:
-        return Bisection(tuple(attempts))
+        return Bisection(tuple(attempts), not_run=aside)
     out = None
     if build.snapshots:
         changing = [item.number - 1 for item in build.snapshots[1:] if item.changed]
@@ -340,7 +345,7 @@ def bisect(
         comparison = _wrong_binding(build, test, before, bad, interrupt)
     elif isinstance(test, NoNan):
         place = test.first_nan(bad)
-    return Bisection(tuple(attempts), out, comparison, place)
+    return Bisection(tuple(attempts), out, comparison, place, aside)
 
 
 def _right(snapshots: Sequence[Snapshot]) -> list[Stage]:

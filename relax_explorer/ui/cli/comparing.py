@@ -35,6 +35,7 @@ from relax_explorer.core.session.samples import CallFile, Sample, function_of, p
 from relax_explorer.core.session.scripting import diff
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.tested_functions import having, not_run
 from relax_explorer.core.session.validate import Row
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories, live_settings, process
@@ -98,12 +99,16 @@ def build_of(
 ) -> tuple[Build, tuple[Skipped, ...]]:
     """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile.
 
-    Stages of which the function can't be read are left out, with a remark.
+    Stages of which the function can't be read, and those before the first that has it, are left out, with a remark.
     """
     build, name = build_and_stage(text, passes, profile)
     build, skipped = readable(build if name is None else part(build, name), func or "")
     for item in skipped:
         output.say(f"skipped: {item}", err=True)
+    if func is not None:
+        build, remark = having(build, func)
+        if remark:
+            output.say(remark, err=True)
     return build, skipped
 
 
@@ -498,4 +503,6 @@ def validate(input: str, passes: str | None, **options: Any) -> Result:
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)
     is_known = ran and not skipped and not any(row.unknown for row in rows)
     equal = output.OK if is_known else output.CANNOT
-    return validated(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], equal)
+    aside = not_run(build.changing(), on_equal_terms(chosen, build.changing(), function), function)
+    first, samples = build.title(build.stages[0]), [str(sample) for sample in chosen]
+    return validated(rows, first, samples, aside, equal)

@@ -90,10 +90,13 @@ def _bisection_data(found: Bisection) -> dict[str, Any]:
         },
         "first_nan": None if found.place is None else asdict(found.place),
         "verdict": None if verdict is None else asdict(verdict),
+        "not_run": list(found.not_run),
     }
 
 
-def validated(rows: Sequence[Row], first: str, samples: Sequence[str], equal: int) -> Result:
+def validated(
+    rows: Sequence[Row], first: str, samples: Sequence[str], not_run: Sequence[str], equal: int
+) -> Result:
     """A table: one row for each stage, one column for each sample. `equal` is the status if no stage differs."""
     remark = [Remark(NOTHING_COMPARED)] if nothing_compared(rows) else []
     return Result(
@@ -102,7 +105,10 @@ def validated(rows: Sequence[Row], first: str, samples: Sequence[str], equal: in
             "first": first,
             "samples": samples,
             "stages": [{**asdict(row), "equal": row.equal and not row.unknown} for row in rows],
+            "not_run": not_run,
         },
-        verdict_lines(chain([f"against {visible(first, 200)}"], validation_lines(rows, samples), remark)),
+        verdict_lines(
+            chain([f"against {visible(first, 200)}"], validation_lines(rows, samples, not_run), remark)
+        ),
         equal if all(row.equal for row in rows) else output.FOUND,
     )

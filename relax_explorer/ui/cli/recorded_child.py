@@ -24,6 +24,10 @@ from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target, target
 from relax_explorer.viz.child import run_through
 from relax_explorer.viz.visible import counted, json_document, visible, visible_json
 
+_NO_CALLS = (
+    "no call of a virtual machine was seen: nothing ran in this build, or it was compiled with `exec_mode='compiled'`, "
+    "whose calls go straight to the kernels"
+)
 _SIGNALLED = 128  # added to the number of a signal, as shells do
 
 
@@ -208,4 +212,6 @@ def closing_lines(told: Sequence[Told], name: str, ended: Ended) -> list[str]:
     early = [str(item.process["running"][-1]) for item in told if item.process.get("running")]
     during = [f"{visible(name, 80)} was running at the end" for name in early[:1]]
     end = "; ".join([", ".join(parts), *during, f"{found.seconds:.1f} s over the build", ended.sentence])
-    return [end, f"open it: rxe {shlex.quote(name)}"]
+    options = told[0].process.get("options")
+    wanted = isinstance(options, dict) and options.get("values")
+    return [end, *[_NO_CALLS] * bool(wanted and not found.calls), f"open it: rxe {shlex.quote(name)}"]

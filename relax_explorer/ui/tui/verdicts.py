@@ -28,7 +28,7 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
 from relax_explorer.viz.pair_table import judgement_word, pair_detail
 from relax_explorer.viz.tables import Row
-from relax_explorer.viz.verdict_text import outcome_text
+from relax_explorer.viz.verdict_text import not_run_lines, outcome_text
 from relax_explorer.viz.visible import visible
 
 
@@ -128,6 +128,7 @@ class Verdicts:
         session = self.app.state.session
         if session is None:
             return
+        between = between or self._since(session)
         name = self.run.function(session.stages[0 if between is None else between[0]])
         given, interrupt = self.run.given(name), Interrupt()
         self.interrupt = interrupt
@@ -151,11 +152,22 @@ class Verdicts:
 
         self.app.jobs.start("compare", "bisecting", work, done)
 
+    def _since(self, session: Session) -> tuple[int, int] | None:
+        """The stages from the first that has the function under the cursor, if a pass made it for callers from outside."""
+        name, last = self.run.function(), session.stages[-1].number
+        found = [name in item.module.relax_functions for item in session.stages]
+        if all(found) or not any(found):
+            return None
+        first = session.stages[found.index(True)]
+        is_made = first.number > 0 and not first.module.relax_functions[name].is_private
+        return (first.number, last) if is_made else None
+
     def _tell(self, session: Session, found: Bisection) -> None:
         """Show the tests of the stages; the lines of the wrong one lead to the value that is wrong there."""
         if found.failed is None:
             said = outcome_text(found) if found.unknown else "every stage gives the results of the first one"
-            self.app.show_rows(said[0].upper() + said[1:], [*_attempt_rows(session, found)])
+            aside = [Row(line) for line in not_run_lines(found.not_run, "B in one runs it")]
+            self.app.show_rows(said[0].upper() + said[1:], [*_attempt_rows(session, found), *aside])
             return
         verdict = found.comparison.first if found.comparison is not None else None
         side = (
