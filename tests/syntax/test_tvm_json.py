@@ -90,6 +90,30 @@ def test_devices_are_named_by_their_kind_and_number() -> None:
     assert 'dst_vdevice="cuda:0:global"' in text
 
 
+def _with_infos(kind: str, data: object) -> str:
+    """A module with one global info of a class."""
+    saved = json.loads((RECORDED / "expression.json").read_text())
+    nodes = saved["nodes"]
+    nodes += [
+        {"type": kind, "data": data},
+        {"type": "ffi.Array", "data": [len(nodes)]},
+        {"type": "ffi.String", "data": "one"},
+    ]
+    nodes.append({"type": "ffi.Map", "data": [len(nodes) - 1, len(nodes) - 2]})
+    module = next(node["data"] for node in nodes if node["type"] == "ir.IRModule")
+    module["global_infos"] = len(nodes) - 1
+    return json.dumps(saved)
+
+
+def test_global_infos_are_devices_meshes_and_dummies() -> None:
+    text = rxe.parse(_with_infos("relax.DummyGlobalInfo", {})).script()
+    assert 'I.module_global_infos({"one": [I.dummy_global_info()]})' in text
+    assert rxe.parse(text).script() == text
+    for kind, data in (("ir.PrimType", {"span": 0, "dtype": "int64"}), ("ffi.String", "a"), ("None", None)):
+        with pytest.raises(rxe.ParseError, match="a map of lists of devices and meshes"):
+            rxe.parse(_with_infos(kind, data))
+
+
 LIES: dict[str, tuple[Callable[[list[Any], Document], object], str]] = {
     "no such root": (lambda nodes, all_: all_.update(root_index=999), "root_index names node 999"),
     "a root that is no number": (lambda nodes, all_: all_.update(root_index="0"), "root_index"),

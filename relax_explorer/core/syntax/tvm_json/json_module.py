@@ -25,7 +25,7 @@ from relax_explorer.core.syntax.parse_forms import CALL_FORMS, NAMED_FORMS
 from relax_explorer.core.syntax.tvm_json import json_statements, json_types
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Decoded, Graph, Node, Unknown, loaded
 from relax_explorer.core.syntax.tvm_json.json_statements import module_call, prim_call
-from relax_explorer.core.syntax.tvm_json.json_types import Device, Mesh, call_attrs
+from relax_explorer.core.syntax.tvm_json.json_types import Device, Dummy, Mesh, call_attrs
 from relax_explorer.core.tir.stmt import PrimFunc
 
 # -- json expressions ------------------------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ def _ir_module(node: Node) -> IRModule:
         functions[key.name] = _named(node.sole(function), key.name)
     printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")
-    infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
+    infos = {str(key): _places(node, value) for key, value in node.of("global_infos", dict).items()}
     return IRModule(
         dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY
     )
@@ -346,13 +346,14 @@ def _named(function: Member, name: str) -> Member:
     return replace(function, attrs=function.attrs.having(global_symbol=name))
 
 
-def _listed(values: tuple[object, ...]) -> tuple[Any, ...]:
-    return tuple(
-        [
-            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else json_types.constant(item)
-            for item in values
-        ]
-    )
+def _places(node: Node, values: object) -> tuple[Verbatim, ...]:
+    """The devices, meshes and dummies of a list of global infos, as text."""
+    members, places = values if isinstance(values, tuple) else (values,), []
+    for item in members:
+        if not isinstance(item, (Device, Mesh, Dummy)):
+            raise node.wrong("global_infos", "a map of lists of devices and meshes", item)
+        places.append(Verbatim(item.text))
+    return tuple(places)
 
 
 class _Readers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -107,6 +107,13 @@ def _device(node: Node) -> Device:
     return Device(target, node.plain("vdevice_id", int), scope, name)
 
 
+@dataclass(frozen=True)
+class Dummy:
+    """A global info that says nothing, `I.dummy_global_info()`."""
+
+    text: ClassVar[str] = "I.dummy_global_info()"
+
+
 def _mesh(node: Node) -> Mesh:
     span = node.optional("device_range", Range)
     shape = node.of("shape", tuple)
@@ -153,6 +160,7 @@ def _target_kind(graph: Graph, device: int) -> str:
 PLACE_READERS: dict[str, Callable[[Node], Any]] = {
     "target.Target": _target,
     "target.TargetKind": lambda node: str(node.raw),
+    "relax.DummyGlobalInfo": lambda node: Dummy(),
     "relax.VDevice": _device,
     "relax.distributed.DeviceMesh": _mesh,
 }
