@@ -27,7 +27,7 @@ class Module:
         S = T.sblock_alloc_buffer((8,), "float32", scope="shared")
         for tx in T.thread_binding(8, thread="threadIdx.x"):
             S[tx] = A[tx] + A[tx]
-            T.evaluate(T.tvm_storage_sync("shared"))
+            T.evaluate(T.ptx_wait_group(0))
             B[tx] = S[tx]
     @R.function
     def main(x: R.Tensor((8,), "float32")):
@@ -36,7 +36,7 @@ class Module:
 """
 RIGHT, WRONG = ADDED.format("y"), ADDED.format("x")
 WAITING, ALSO_WAITING = KERNEL.format(""), KERNEL.format("z = R.add(x, x)\n        ")
-"""Threads that wait for each other inside a loop."""
+"""Threads that wait for copies of the hardware."""
 PACKED = RIGHT.replace("R.add(x, x)", 'R.call_pure_packed("other", x, sinfo_args=R.Tensor((8,), "float32"))')
 
 
@@ -51,7 +51,9 @@ def test_a_pass_whose_kernels_have_no_translation_is_not_blamed(tmp_path: Path) 
     assert found.failed is None
     assert [item.number for item in found.unknown] == [1, 2]
     *_, reason, outcome = bisection_lines(found)
-    assert reason.startswith("stages 1 to 2 can't be run here: y: a loop over GPU threads that wait")
+    assert reason.startswith(
+        "stages 1 to 2 can't be run here: y: T.ptx_wait_group(T.int32(0)), evaluated for its effect,"
+    )
     assert outcome == "the test holds for 1 of 3 stages; nothing is known about the others"
 
 
@@ -133,7 +135,7 @@ def test_comparing_says_which_side_can_not_be_run(tmp_path: Path, texts: tuple[s
     assert not comparison.ran
     assert [verdict.unknown for verdict in comparison.verdicts] == [True]
     side = "B" if texts[1] is WAITING else "A"
-    assert f"not compared, {side} can't be run here: y: a loop over GPU threads" in "".join(
+    assert f"not compared, {side} can't be run here: y: T.ptx_wait_group" in "".join(
         comparison_lines(comparison, True)
     )
 
@@ -169,5 +171,5 @@ async def test_the_explorer_says_so(tmp_path: Path, size: tuple[int, int]) -> No
         await idle(pilot, app)
         text = screen_text(app)
         assert "· " in text
-        assert "can't be run here: y: a loop" in text
+        assert "can't be run here: y: T.ptx_wait" in text
         assert "holds for 1 of 2 stages" in text

@@ -1,4 +1,4 @@
-"""Kernels scheduled for GPUs run: one thread after the other, unless threads exchange values inside a loop."""
+"""Kernels scheduled for GPUs run: one thread after the other, or together if they exchange values inside a loop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
+from relax_explorer.core.exec.lockstep_kernel import in_lockstep
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.perf.exec import _program
 
@@ -106,6 +107,7 @@ def shift(body: str) -> PrimFunc:
 @pytest.mark.parametrize("kernel", [compile_prim_func, uncompiled])
 @pytest.mark.parametrize("body", [APART, REFILLED, OWN, OWN_ELEMENT, ADDED_TO])
 def test_threads_run_one_after_the_other(body: str, kernel: Compile) -> None:
+    assert not in_lockstep(shift(body))
     result = np.zeros(8, "float32")
     kernel(shift(body))(np.arange(8, dtype="float32"), result)
     assert result.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
@@ -118,20 +120,12 @@ def test_blocks_have_memory_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("kernel", [compile_prim_func, uncompiled])
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        (TOGETHER, "exchange values through S"),
-        (BY_BLOCK, "exchange values through S"),
-        (BY_LET, "exchange values through S"),
-        (IN_ONE_BLOCK, "exchange values through S"),
-        (BY_LOOP, "exchange values through S"),
-        (WAITING, "wait for each other by T.tvm_storage_sync"),
-    ],
-)
-def test_threads_that_exchange_values_are_refused(body: str, reason: str, kernel: Compile) -> None:
-    with pytest.raises(rxe.Failure, match=f"a loop over GPU threads that {reason}"):
-        kernel(shift(body))(np.zeros(8, "float32"), np.zeros(8, "float32"))
+@pytest.mark.parametrize("body", [TOGETHER, BY_BLOCK, BY_LET, IN_ONE_BLOCK, BY_LOOP, WAITING])
+def test_threads_that_exchange_values_run_together(body: str, kernel: Compile) -> None:
+    assert in_lockstep(shift(body))
+    result = np.zeros(8, "float32")
+    kernel(shift(body))(np.arange(8, dtype="float32"), result)
+    assert result.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("scope", ["local", "global"])

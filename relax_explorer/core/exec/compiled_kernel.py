@@ -29,6 +29,7 @@ from relax_explorer.core.exec.kernel_code import (
 )
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, filled, pieces
+from relax_explorer.core.exec.lockstep_kernel import in_lockstep, run_lockstep
 from relax_explorer.core.exec.loop_fusion import forwarded
 from relax_explorer.core.exec.loop_nests import (
     ANY,
@@ -63,9 +64,11 @@ _THREADS = (
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = False) -> Kernel:
     """The kernel of a PrimFunc. Equal texts share one. The directory `cache`, if given, keeps the machine code.
 
-    LLVM compiles it, unless it shall be `by_numba`. Raises Failure if a part has no translation.
+    LLVM compiles it, unless it shall be `by_numba`, or its threads work together (`lockstep_kernel`). Raises Failure if a part has no translation.
     """
     fn = without_views(fn)
+    if in_lockstep(fn):
+        return lengths_of(fn)
     divided = pieces(forwarded(fn), ANY if by_numba else PARALLEL)
     parts = None if divided is None else Divided(divided, cache, by_numba)
     return Kernel(fn, code_of(fn, cache, by_numba), Variables.of(fn), parts)
@@ -73,7 +76,8 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
     """The kernel of a PrimFunc that the reference evaluator runs. Raises Failure for what has no translation either."""
-    translate(without_views(fn))
+    if not in_lockstep(fn):
+        translate(without_views(fn))
     return lengths_of(fn)
 
 
@@ -245,6 +249,8 @@ class Kernel:
 
     def _run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> Any:
         if self.code is None:
+            if in_lockstep(self.fn):
+                return run_lockstep(self.fn, self.variables.shapes, values, interrupt)
             return run_reference(self.fn, self.variables.shapes, values, interrupt)
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
         if self.variables.share(self.fn.params, values):

@@ -20,6 +20,7 @@ from relax_explorer.core.exec.first_store import always_read
 from relax_explorer.core.exec.frame import Evicted, Frame, recalled
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import REFERENCE, Kernels, allocate, by_symbol
+from relax_explorer.core.exec.lockstep_kernel import in_lockstep
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.reference_kernel import Array, Open, Reference, Returned
@@ -459,6 +460,11 @@ def entered(machine: Machine, name: str) -> KernelWalk:
             frame.registers[slot] = value
         machine.attempt()
     except _Entered as call:
+        if in_lockstep(call.fn):
+            text = (
+                "the threads of this PrimFunc work together, so its stores have no order: it runs as a whole"
+            )
+            raise fault(codes.NO_KERNEL, text, call.fn) from None
         passed = uncompiled(call.fn).passed(call.args_given)
         return KernelWalk(call.fn, name, passed, machine.interrupt)
     finally:

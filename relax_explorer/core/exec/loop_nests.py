@@ -468,12 +468,12 @@ class _Touch:
         return self.block is not other.block or self.indices == other.indices
 
 
-def exchange(fn: t.PrimFunc) -> str:
-    """How the threads of a PrimFunc exchange values, so that they can't run one after the other. Empty if they can."""
+def exchange(fn: t.PrimFunc) -> bool:
+    """True if the threads of a PrimFunc exchange values, so that they can't run one after the other."""
     for node in statements(fn.body):
         for expr in subexpressions(*expressions(node)):
             if isinstance(expr, p.PrimCall) and expr.op.startswith(_WAITING):
-                return f"that wait for each other by T.{expr.op}"
+                return True
     touches = list(_touches(fn.body, (), {}, None))
     stores = [touch for touch in touches if touch.is_store]
     for load in touches:
@@ -481,8 +481,8 @@ def exchange(fn: t.PrimFunc) -> str:
             if store.buffer is load.buffer and not load.is_store and not load.is_kept_by(store):
                 common = set(store.loops) & set(load.loops)
                 if common & store.depends:
-                    return f"that exchange values through {load.buffer.name}"
-    return ""
+                    return True
+    return False
 
 
 def _touches(

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise, product
 
 from relax_explorer.core.exec import loop_ir as ir
@@ -15,7 +14,7 @@ from relax_explorer.core.exec import loop_nests
 from relax_explorer.core.exec.loop_expr import Expressions
 from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
 from relax_explorer.core.exec.loop_lanes import STARTS, fold_of, lane_of, update_of
-from relax_explorer.core.exec.loop_nests import exchange, lane_loop, reduction_nest
+from relax_explorer.core.exec.loop_nests import lane_loop, reduction_nest
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.tir import stmt as t
@@ -75,15 +74,8 @@ class Loops(Expressions):
         self.bind(var, lambda sample: sample.of(value))
         return result
 
-    @cached_property
-    def exchange(self) -> str:
-        """How GPU threads exchange values; empty if they can run one after the other."""
-        return exchange(self.fn)
-
     def loop(self, node: t.For) -> None:
         """Translate a loop."""
-        if node.kind == "thread_binding" and self.exchange:
-            raise self.refuse(f"a loop over GPU threads {self.exchange}", node)
         chain, block = reduction_nest(node)
         if block is not None and not self.in_order:
             self._reduction(chain, block)

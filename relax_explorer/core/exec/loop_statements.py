@@ -242,8 +242,6 @@ class Translation(Loops):
         self.out.append(ir.While(condition, tuple(body)))
 
     def _attr(self, node: t.AttrStmt) -> None:
-        if node.key == "launch_thread":
-            raise self.refuse("a launched GPU thread", node)
         self.statement(node.body)
 
     def _assert(self, node: t.AssertStmt) -> None:

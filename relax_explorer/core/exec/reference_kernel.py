@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from relax_explorer.core.exec import kernel_memory, kernel_traps
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernel_memory import is_idle
 from relax_explorer.core.exec.loop_expr import element
-from relax_explorer.core.exec.loop_nests import exchange, reduction_nest
-from relax_explorer.core.exec.reference_values import Stopped, Values, scalar
+from relax_explorer.core.exec.loop_nests import reduction_nest
+from relax_explorer.core.exec.reference_values import Stopped, Values, poison, scalar
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
+from relax_explorer.core.ir.dtype import HANDLE, INT64
 from relax_explorer.core.ir.literals import wrap
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.intervals import limits
 from relax_explorer.core.tir.stmt import Buffer
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
@@ -68,11 +66,6 @@ class Reference(Values):
         self.open: list[Open] = [(fn.body, None)]  # the innermost last
         for param, value in zip((*fn.params, *variables), values, strict=True):
             self._bind(param, value)
-
-    @cached_property
-    def exchange(self) -> str:
-        """How GPU threads exchange values; empty if they can run one after the other."""
-        return exchange(self.fn)
 
     def _bind(self, param: Buffer | p.PrimVar, value: Value) -> None:
         """Give a parameter its argument."""
@@ -121,8 +114,6 @@ class Reference(Values):
 
     def _for(self, node: t.For, left: Value) -> None:
         if left is None:
-            if node.kind == "thread_binding" and self.exchange:
-                raise self.refuse(f"a loop over GPU threads {self.exchange}", node)
             chain, block = reduction_nest(node)
             if block is not None and block.init is not None and self._has_no_terms(chain, block):
                 self.open.append((_initialization(chain, block, block.init), None))
@@ -182,8 +173,6 @@ class Reference(Values):
             self.open.append((node.init, None))
 
     def _attr(self, node: t.AttrStmt, left: Value) -> None:
-        if node.key == "launch_thread":
-            raise self.refuse("a launched GPU thread", node)
         self.open.append((node.body, None))
 
     # -- memory ---------------------------------------------------------------------------------------------------
@@ -201,12 +190,12 @@ class Reference(Values):
             size *= length
         if min(shape, default=0) < 0 or size > MEMORY_LIMIT:
             raise MemoryError
-        self.arrays[buffer] = np.full(shape, _poison(dtype), kind)
+        self.arrays[buffer] = np.full(shape, poison(dtype), kind)
 
     def _alloc(self, node: t.AllocBuffer, left: Value) -> None:
         buffer = node.buffer
         if buffer.is_scalar:
-            self.numbers[buffer] = _poison(buffer.dtype)
+            self.numbers[buffer] = poison(buffer.dtype)
         elif buffer.data is None:
             self._allocate(buffer)
         else:
@@ -290,13 +279,6 @@ def _split(chain: list[t.For], block: t.SBlock) -> tuple[list[t.For], list[t.For
         value for axis, value in zip(block.iter_vars, block.iter_values, strict=True) if axis.kind == "reduce"
     }
     return [loop for loop in chain if loop.var not in terms], [loop for loop in chain if loop.var in terms]
-
-
-def _poison(dtype: DType) -> Value:
-    """The content of memory that was not written, as in compiled kernels."""
-    if dtype.is_bool:
-        return True
-    return limits(dtype)[0 if dtype.kind == "int" else 1] if dtype.is_int else scalar(dtype)(np.nan)
 
 
 _STATEMENTS: dict[type, Callable[[Reference, Any, Value], bool | None]] = {

@@ -23,22 +23,27 @@ from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.ir.literals import wrap
 from relax_explorer.core.ops.machine.inspect import NDIM, SHAPE, STRIDES
 from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.intervals import limits
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let
 from relax_explorer.core.tir.stmt import Buffer
 
-_MATH: dict[str, Callable[..., Any]] = {
+MATH: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "tanh": np.tanh,
     "erf": math.erf, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2,
     "pow": np.power, "power": np.power, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint,
     "nearbyint": np.rint, "fabs": np.abs, "abs": np.abs, "fmod": np.fmod, "exp2": np.exp2, "expm1": np.expm1,
 }  # fmt: skip
-_TESTS: dict[str, Callable[[Any], Any]] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
-_BITS: dict[str, Callable[[Any, Any], Any]] = {
+TESTS: dict[str, Callable[[Any], Any]] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+BITS: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_and": operator.and_,
     "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
 }
+COUNTS: dict[str, Callable[[int, int], int]] = {
+    "clz": lambda number, bits: bits - (number & ((1 << bits) - 1)).bit_length(),
+    "popcount": lambda number, bits: (number & ((1 << bits) - 1)).bit_count(),
+}  # of an integer of so many bits
 _WHOLE = frozenset({"floor", "ceil", "trunc", "round", "nearbyint"})  # integers stay
 
 
@@ -50,9 +55,22 @@ class Stopped(Exception):
         self.site, self.value, self.bound, self.loops = site, value, bound, loops
 
 
+def refusal(fn: t.PrimFunc, what: str, place: t.Stmt | None) -> Failure:
+    """The failure for a part of a PrimFunc that can't be evaluated."""
+    where = place if getattr(place, "span", None) is not None else fn
+    return fault(codes.NO_KERNEL, f"{what} can't be evaluated", where)
+
+
 def scalar(dtype: DType) -> type[np.floating[Any]]:
     """The numpy type in which floats of a dtype are computed."""
     return np.float64 if dtype.name == "float64" else np.float32
+
+
+def poison(dtype: DType) -> Value:
+    """The content of memory that was not written, as in compiled kernels."""
+    if dtype.is_bool:
+        return True
+    return limits(dtype)[0 if dtype.kind == "int" else 1] if dtype.is_int else scalar(dtype)(np.nan)
 
 
 def whole(value: float, dtype: DType) -> int:
@@ -77,8 +95,7 @@ class Values:
 
     def refuse(self, what: str, place: t.Stmt | None = None) -> Failure:
         """The failure for a part that can't be evaluated."""
-        where = place if getattr(place, "span", None) is not None else self.fn
-        return fault(codes.NO_KERNEL, f"{what} can't be evaluated", where)
+        return refusal(self.fn, what, place)
 
     def stop(
         self, kind: str, value: int, bound: int = 0, buffer: Buffer | None = None, axis: int = 0
@@ -185,28 +202,30 @@ class Values:
         args = [self.of(arg) for arg in expr.args]
         if expr.op == "likely":
             return args[0]
-        if expr.op in _BITS:
-            return _BITS[expr.op](*args)
+        if expr.op in BITS:
+            return BITS[expr.op](*args)
         if expr.op == "bitwise_not":
             return not args[0] if expr.dtype.is_bool else wrap(~args[0], expr.dtype)
         return self._of_integers(expr, args) if expr.dtype.is_int else self._of_floats(expr, args)
 
     def _of_floats(self, expr: p.PrimCall, args: list[Value]) -> Value:
         number = scalar(expr.dtype)
-        if expr.op in _TESTS:
-            return bool(_TESTS[expr.op](args[0]))
+        if expr.op in TESTS:
+            return bool(TESTS[expr.op](args[0]))
         if expr.op == "rsqrt":
             return number(number(1) / np.sqrt(args[0]))
         if expr.op == "sigmoid":
             return number(number(1) / (number(1) + np.exp(-args[0])))
-        if expr.op not in _MATH:
+        if expr.op not in MATH:
             raise self.refuse(f"the intrinsic T.{expr.op}")
-        return number(_MATH[expr.op](*args))
+        return number(MATH[expr.op](*args))
 
     def _of_integers(self, expr: p.PrimCall, args: list[int]) -> int:
         first = args[0]
         if expr.op in _WHOLE:
             return first
+        if expr.op in COUNTS:
+            return COUNTS[expr.op](first, expr.args[0].dtype.bits)
         if expr.op in ("abs", "fabs"):
             return wrap(abs(first), expr.dtype)
         if expr.op in ("pow", "power"):
@@ -215,9 +234,9 @@ class Values:
             if args[1] == 0:
                 raise self.stop("division", 0)
             return _remainder(first, args[1])
-        if expr.op not in _MATH:
+        if expr.op not in MATH:
             raise self.refuse(f"the intrinsic T.{expr.op}")
-        return whole(float(_MATH[expr.op](*map(float, args))), expr.dtype)
+        return whole(float(MATH[expr.op](*map(float, args))), expr.dtype)
 
     def _shift(self, expr: p.PrimCall) -> int:
         value, by = self.of(expr.args[0]), self.of(expr.args[1])

@@ -68,7 +68,7 @@ class BufferReader:
             name,
             dims,
             self.expr.dtype(arguments["dtype"]) if "dtype" in arguments else FLOAT32,
-            str(scope.value) if isinstance(scope, ast.Constant) else "",
+            str(scope.value) if isinstance(scope, ast.Constant) else t.SCOPES.get(dotted(call.func), ""),
             self.expr.read(arguments["data"]) if "data" in arguments else None,
             tuple([self._stride(part, dims if is_view else ()) for part in strides.elts])
             if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
@@ -135,7 +135,7 @@ class BufferReader:
             return None
         items = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
         dims = tuple([self.expr.index(item) for item in items])
-        return self.allocate(name, Buffer(name, dims, element, span=self.ctx.span(annotation)))
+        return self.allocate(name, Buffer(name, dims, element, "local", span=self.ctx.span(annotation)))
 
     def _stride(self, node: ast.expr, dims: tuple[p.PrimExpr, ...]) -> p.PrimExpr:
         """A stride. A name in quotes is a new variable, visible only through the buffer."""

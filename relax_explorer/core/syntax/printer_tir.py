@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -111,9 +112,10 @@ class BlockPrinter(BufferText):
             text = f'{name} = T.local_scalar("{dtype}")' if self.dialect.old else f"{name}: T.{dtype}"
             self.line(depth, text, node)
             return
-        self.line(
-            depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(node.buffer)})", node
-        )
+        buffer = node.buffer
+        if buffer.scope and buffer.scope == t.SCOPES.get(f"T.{node.how}"):
+            buffer = replace(buffer, scope="")
+        self.line(depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(buffer)})", node)
 
     def _allocations(self, node: t.SBlock, depth: int) -> None:
         word = "alloc_buffer" if self.dialect.old else "sblock_alloc_buffer"

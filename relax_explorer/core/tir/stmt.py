@@ -187,6 +187,10 @@ class AllocBuffer(Stmt):
     span: Span | None = None
 
 
+SCOPES = {"T.alloc_shared": "shared", "T.alloc_local": "local"}
+"""The memory of a buffer, by what allocates it."""
+
+
 @node
 class AttrStmt(Stmt):
     """`T.attr(subject, key, value)`, or a launched thread, around `body`. `subject` is None if the attribute has none."""

@@ -1,0 +1,330 @@
+"""Runs kernels whose GPU threads work together: the threads of a block run each statement at once, and all read before one writes.
+
+So values go from thread to thread as with a barrier after each statement, and as in the lanes of a warp. It is how kernels mean it
+that have their barriers, and those that get them later (TVM puts `tvm_storage_sync` where threads share memory, behind the last Relax
+pass). Blocks run one after the other. Threads that are not in a branch or loop wait at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.exec import kernel_traps
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.kernel_memory import is_idle
+from relax_explorer.core.exec.lockstep_values import ThreadValues
+from relax_explorer.core.exec.loop_expr import element
+from relax_explorer.core.exec.loop_nests import exchange
+from relax_explorer.core.exec.reference_values import Stopped, poison
+from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ops.kit.ndarrays import Array
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import Buffer
+from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
+
+_THREADS = ("threadIdx", "vthread")
+_MOST_THREADS = 1 << 16  # in a block; GPUs have 1024 at most
+_BARRIERS = ("tvm_storage_sync",)
+_NEEDED: PerNode[bool] = PerNode()
+
+
+def in_lockstep(fn: t.PrimFunc) -> bool:
+    """True if the threads of a PrimFunc work together, or are launched where its text says so."""
+    return _NEEDED.of(fn, _is_needed)
+
+
+def _is_needed(fn: t.PrimFunc) -> bool:
+    launches = any(type(node) is t.AttrStmt and node.key == "launch_thread" for node in statements(fn.body))
+    return launches or exchange(fn)
+
+
+def run_lockstep(
+    fn: t.PrimFunc, variables: Sequence[p.PrimVar], values: Sequence[Value], interrupt: Interrupt
+) -> None:
+    """Run a PrimFunc on its arguments, as `run_reference` does. Fills the outputs.
+
+    Raises Failure where the program stops or a part can't be run, Cancelled if interrupted.
+    """
+    machine = Lockstep(fn, interrupt)
+    for param, value in zip((*fn.params, *variables), values, strict=True):
+        machine.bind(param, value)
+    try:
+        with np.errstate(all="ignore"):
+            machine.run(fn.body)
+    except Stopped as stop:
+        raise kernel_traps.stopped(fn, stop.site, stop.value, stop.bound, list(stop.loops)) from None
+    except (AssertionError, BufferError, MemoryError) as error:
+        raise kernel_traps.failed(fn, error) from None
+
+
+def _private(fn: t.PrimFunc) -> frozenset[Buffer]:
+    """The local buffers of which each thread has its own, wherever they are allocated: no thread tells which element it means.
+
+    Schedules also have local buffers with an axis for the threads, whose elements are read in other loops over the same threads.
+    """
+    by_thread: set[p.PrimExpr] = set()
+    found: set[Buffer] = set()
+    for node in statements(fn.body):
+        by_thread |= {var for var, *values in _binds(node) if by_thread & set(p.free_vars(*values))}
+        if type(node) is t.For and str(node.thread).startswith(_THREADS):
+            by_thread.add(node.var)
+        elif type(node) is t.AttrStmt and node.key == "launch_thread":
+            by_thread.add(node.subject[0])
+        elif type(node) is t.BufferStore:
+            found |= _ignoring(node.buffer, node.indices, by_thread)
+        for part in subexpressions(*expressions(node)):
+            if type(part) is BufferLoad:
+                found |= _ignoring(part.buffer, part.indices, by_thread)
+    return frozenset(found)
+
+
+def _binds(node: t.Stmt) -> Iterator[tuple[p.PrimVar, *tuple[p.PrimExpr, ...]]]:
+    """The variables that a statement binds, each with what its values come from."""
+    if type(node) is t.LetStmt:
+        yield node.var, node.value
+    elif type(node) is t.For:
+        yield node.var, node.start, node.extent
+    elif type(node) is t.SBlock:
+        for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
+            yield axis.var, value
+
+
+def _ignoring(buffer: Buffer, indices: tuple[p.PrimExpr, ...], by_thread: set[p.PrimExpr]) -> set[Buffer]:
+    is_local = buffer.scope == "local" and by_thread.isdisjoint(p.free_vars(*indices))
+    return {buffer} if is_local else set()
+
+
+class Lockstep(ThreadValues):
+    """Runs statements for the active threads."""
+
+    def __init__(self, fn: t.PrimFunc, interrupt: Interrupt) -> None:
+        super().__init__(fn)
+        self.interrupt = interrupt
+        self.private = _private(fn)
+
+    def bind(self, param: Buffer | p.PrimVar, value: Value) -> None:
+        """Give a parameter its argument."""
+        if isinstance(param, Buffer):
+            self.arrays[param] = value
+        elif param.dtype is HANDLE:
+            raise self.refuse(f"the handle {param.name} of a kernel whose threads work together")
+        else:
+            self.numbers[param] = np.asarray(value).astype(element(param.dtype))
+
+    def run(self, node: t.Stmt) -> None:
+        """Run a statement, unless no thread does."""
+        rule = _STATEMENTS.get(type(node))
+        if rule is None:
+            raise self.refuse(f"the statement {type(node).__name__}", node)
+        if type(node) not in (t.SeqStmt, t.AttrStmt):
+            self.statement_now = node
+        if self.active.any():
+            rule(self, node)
+
+    @contextmanager
+    def only(self, condition: Array) -> Iterator[None]:
+        """Inside, the active threads with a condition run."""
+        outer = self.active
+        self.active = outer & self.each(condition)
+        try:
+            yield
+        finally:
+            self.active = outer
+
+    def _seq(self, node: t.SeqStmt) -> None:
+        for part in node.stmts:
+            self.run(part)
+
+    # -- loops ----------------------------------------------------------------------------------------------------
+
+    def _for(self, node: t.For) -> None:
+        if node.kind == "thread_binding":
+            self._threads(node.var, str(node.thread), node.start, node.extent, node.body)
+            return
+        step = 1 if node.step is None else self.common(node.step)
+        if step is None or step < 1:
+            raise self.refuse("a loop whose step differs from thread to thread", node)
+        start, extent = self.of(node.start), self.of(node.extent)
+        most = int(self.each(extent)[self.active].max())
+        outer = dict(self.loops)
+        for offset in range(0, most, step):
+            self.interrupt.check()
+            self.numbers[node.var] = (start + offset).astype(element(node.var.dtype))
+            self.loops = {**outer, node.var: self.numbers[node.var]}
+            with self.only(offset < extent):
+                self.run(node.body)
+        self.loops = outer
+
+    def _attr(self, node: t.AttrStmt) -> None:
+        if node.key != "launch_thread":
+            self.run(node.body)
+            return
+        var, thread = node.subject
+        self._threads(var, thread.value, p.IntImm(0, var.dtype), node.value, node.body)
+
+    def _threads(
+        self, var: p.PrimVar, kind: str, start: p.PrimExpr, extent: p.PrimExpr, body: t.Stmt
+    ) -> None:
+        """Threads of a block, which run together, or blocks, one after the other."""
+        first, count = self.common(start), self.common(extent)
+        if first is None or count is None:
+            raise self.refuse(f"a number of threads that differs from thread to thread ({extent})")
+        dtype = element(var.dtype)
+        if not kind.startswith(_THREADS):
+            for number in range(first, first + count):
+                self.interrupt.check()
+                self.numbers[var] = self.loops[var] = np.asarray(number, dtype)
+                self.run(body)
+            self.loops.pop(var, None)
+            return
+        if not 0 <= count * self.threads <= _MOST_THREADS:
+            raise self.refuse(f"a block of {count * self.threads} threads")
+        with self._spread(count):
+            self.numbers[var] = self.loops[var] = np.tile(np.arange(first, first + count, dtype=dtype), self.threads // max(count, 1))  # fmt: skip
+            self.run(body)
+
+    @contextmanager
+    def _spread(self, count: int) -> Iterator[None]:
+        """Inside, each thread is so many, which begin with its values and its memory."""
+        outer = self.numbers, self.loops, self.own, self.active, self.threads
+        private = {key: array[None] for key, array in self.arrays.items() if key in self.private}
+        own = {**private, **self.own}
+        self.threads *= count
+        self.numbers = {key: self._each_of(count, value) for key, value in self.numbers.items()}
+        self.loops = {key: self._each_of(count, value) for key, value in self.loops.items()}
+        self.own = {key: np.repeat(array, count, axis=0) for key, array in own.items()}
+        self.active = np.repeat(self.active, count)
+        try:
+            yield
+        finally:
+            self.numbers, self.loops, self.own, self.active, self.threads = outer
+
+    def _each_of(self, count: int, value: Array) -> Array:
+        return np.repeat(value, count) if value.ndim else value
+
+    def _while(self, node: t.While) -> None:
+        outer = self.active
+        try:
+            while True:
+                self.interrupt.check()
+                self.statement_now = node
+                self.active = self.active & self.each(self.of(node.condition))
+                if not self.active.any():
+                    return
+                self.run(node.body)
+        finally:
+            self.active = outer
+
+    def _if(self, node: t.IfThenElse) -> None:
+        condition = self.each(self.of(node.condition))
+        with self.only(condition):
+            self.run(node.then_case)
+        if node.else_case is not None:
+            with self.only(np.logical_not(condition)):
+                self.run(node.else_case)
+
+    def _block(self, node: t.SBlock) -> None:
+        if node.match_buffers:
+            raise self.refuse("T.match_buffer inside a block", node)
+        for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
+            self._bound(axis.var, value)
+        for buffer in node.alloc_buffers:
+            self._allocate(buffer)
+        reduced = [axis for axis in node.iter_vars if axis.kind == "reduce"]
+        with self.only(self.active if node.predicate is None else self.of(node.predicate)):
+            terms = [self.each(self.numbers[axis.var])[self.active] for axis in reduced]
+            if all(bool((values == values[:1]).all()) for values in terms):
+                self._once(node, reduced)
+                return
+            # Each thread adds a term of its own to one result: their order is that of a loop.
+            for thread in np.flatnonzero(self.active):
+                self.interrupt.check()
+                with self.only(np.arange(self.threads) == thread):
+                    self._once(node, reduced)
+
+    def _once(self, node: t.SBlock, reduced: Sequence[t.IterVar]) -> None:
+        """Run the body of a block, after `init` where the sums begin."""
+        if node.init is not None:
+            firsts = [self.each(self.numbers[axis.var] == self.of(axis.domain.start)) for axis in reduced]
+            with self.only(np.logical_and.reduce(firsts, axis=0)):
+                self.run(node.init)
+        self.run(node.body)
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+
+    def _allocate(self, buffer: Buffer) -> None:
+        if buffer.dtype.lanes != 1 or buffer.dtype is HANDLE:
+            raise self.refuse(f"{buffer.name}, a buffer of {buffer.dtype},")
+        kind, lengths = np.dtype(element(buffer.dtype)), [self.common(dim) for dim in buffer.shape]
+        is_own = self.threads > 1 and not buffer.scope.startswith(("shared", "global"))
+        shape = tuple([length for length in lengths if length is not None])
+        if len(shape) < len(lengths):
+            raise self.refuse(f"{buffer.name}, a buffer whose size differs from thread to thread,")
+        size = kind.itemsize * (self.threads if is_own else 1)
+        for length in shape:
+            size *= length
+        if min(shape, default=0) < 0 or size > MEMORY_LIMIT:
+            raise MemoryError
+        if is_own:
+            self.own[buffer] = np.full((self.threads, *shape), poison(buffer.dtype), kind)
+        else:
+            self.arrays[buffer] = np.full(shape, poison(buffer.dtype), kind)
+
+    def _alloc(self, node: t.AllocBuffer) -> None:
+        if node.buffer.data is not None:
+            raise self.refuse(f"{node.buffer.name}, a view of other memory,", node)
+        if node.buffer.is_scalar:
+            self.numbers[node.buffer] = np.asarray(poison(node.buffer.dtype)).astype(
+                element(node.buffer.dtype)
+            )
+        else:
+            self._allocate(node.buffer)
+
+    def _bound(self, var: p.PrimVar, value: p.PrimExpr) -> None:
+        """Bind a variable. Inactive threads keep theirs: they may be in a loop that has ended for them."""
+        if var.dtype is HANDLE:
+            raise self.refuse(f"the pointer {var.name}")
+        self.numbers[var] = self.of(value).astype(element(var.dtype), copy=False)
+
+    def _store(self, node: t.BufferStore) -> None:
+        buffer = node.buffer
+        value = self.of(node.value)  # before the indices, as in compiled kernels
+        if buffer.is_scalar:
+            before = self.numbers[buffer]
+            self.numbers[buffer] = np.where(self.active, value, before).astype(element(buffer.dtype))
+            return
+        places = self.places(buffer, node.indices)
+        array = self.own[buffer] if buffer in self.own else self.arrays[buffer]
+        array[tuple([place[self.active] for place in places])] = self.each(value)[self.active]
+
+    def _evaluate(self, node: t.Evaluate) -> None:
+        value = node.value
+        if not is_idle(value) and not (isinstance(value, p.PrimCall) and value.op in _BARRIERS):
+            raise self.refuse(f"{str(value)[:60]}, evaluated for its effect,", node)
+
+    def _assert(self, node: t.AssertStmt) -> None:
+        if not self.each(self.of(node.condition))[self.active].all():
+            raise AssertionError(node.message)
+
+
+_STATEMENTS: dict[type, Callable[[Lockstep, Any], None]] = {
+    t.SeqStmt: Lockstep._seq,
+    t.For: Lockstep._for,
+    t.SBlock: Lockstep._block,
+    t.AllocBuffer: Lockstep._alloc,
+    t.BufferStore: Lockstep._store,
+    t.Evaluate: Lockstep._evaluate,
+    t.LetStmt: lambda machine, node: machine._bound(node.var, node.value),
+    t.IfThenElse: Lockstep._if,
+    t.While: Lockstep._while,
+    t.AttrStmt: Lockstep._attr,
+    t.AssertStmt: Lockstep._assert,
+}
