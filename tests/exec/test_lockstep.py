@@ -245,6 +245,19 @@ def test_what_the_hardware_alone_does_is_refused(body: str) -> None:
         ran(kernel(body))
 
 
+def test_memory_of_a_warp_is_refused() -> None:
+    body = 'W = T.sblock_alloc_buffer((8,), "float32", scope="warp")'
+    with pytest.raises(Failure, match="a buffer of the scope warp"):
+        ran(kernel("W[tx] = A[tx]\nB[tx] = W[7 - tx]", body))
+
+
+def test_more_blocks_than_run_at_once_give_the_same() -> None:
+    rows = 700
+    args = [RANDOM.integers(-9, 9, (rows, 1300)).astype("int32")]
+    wanted, found = (rxe.run(rxe.load(SAMPLERS / name), "cums", args) for name in ("operators.py", "cuda.py"))
+    np.testing.assert_array_equal(wanted, found)
+
+
 def test_the_debugger_runs_such_a_kernel_as_a_whole() -> None:
     module = rxe.parse(TURNED)
     args = [np.arange(8, dtype="float32")]

@@ -2,7 +2,7 @@
 
 So values go from thread to thread as with a barrier after each statement, and as in the lanes of a warp. It is how kernels mean it
 that have their barriers, and those that get them later (TVM puts `tvm_storage_sync` where threads share memory, behind the last Relax
-pass). Blocks run one after the other. Threads that are not in a branch or loop wait at its end.
+pass). Blocks run side by side, each with its own memory. Threads that are not in a branch or loop wait at its end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
 _THREADS = ("threadIdx", "vthread")
-_MOST_THREADS = 1 << 16  # in a block; GPUs have 1024 at most
+_MOST_THREADS = 1 << 17  # that run at once
 _BARRIERS = ("tvm_storage_sync",)
 _NEEDED: PerNode[bool] = PerNode()
 
@@ -173,39 +173,75 @@ class Lockstep(ThreadValues):
     def _threads(
         self, var: p.PrimVar, kind: str, start: p.PrimExpr, extent: p.PrimExpr, body: t.Stmt
     ) -> None:
-        """Threads of a block, which run together, or blocks, one after the other."""
+        """Threads of a block, which run together, as blocks do, as many as memory allows."""
         first, count = self.common(start), self.common(extent)
         if first is None or count is None:
             raise self.refuse(f"a number of threads that differs from thread to thread ({extent})")
-        dtype = element(var.dtype)
-        if not kind.startswith(_THREADS):
-            for number in range(first, first + count):
-                self.interrupt.check()
-                self.numbers[var] = self.loops[var] = np.asarray(number, dtype)
-                self.run(body)
-            self.loops.pop(var, None)
-            return
-        if not 0 <= count * self.threads <= _MOST_THREADS:
+        is_block = not kind.startswith(_THREADS)
+        each = max(1, _MOST_THREADS // (self.threads * (self._inside(body) if is_block else 1)))
+        if not is_block and count > each:
             raise self.refuse(f"a block of {count * self.threads} threads")
-        with self._spread(count):
-            self.numbers[var] = self.loops[var] = np.tile(np.arange(first, first + count, dtype=dtype), self.threads // max(count, 1))  # fmt: skip
-            self.run(body)
+        for at in range(first, first + count, each):
+            self.interrupt.check()
+            numbers = np.arange(at, min(at + each, first + count), dtype=element(var.dtype))
+            with self._spread(len(numbers), is_block):
+                self.numbers[var] = self.loops[var] = np.tile(numbers, self.threads // len(numbers))
+                self.run(body)
+
+    def _inside(self, node: t.Stmt) -> int:
+        """The threads of blocks inside a statement, as far as their number is known there; else as many as GPUs have at most."""
+        found = 1
+        for part in statements(node):
+            extent = None
+            if type(part) is t.For and str(part.thread).startswith(_THREADS):
+                extent = part.extent
+            elif (
+                type(part) is t.AttrStmt
+                and part.key == "launch_thread"
+                and part.subject[1].value.startswith(_THREADS)
+            ):
+                extent = part.value
+            if extent is not None:
+                found *= extent.value if isinstance(extent, p.IntImm) else 1024
+        return max(found, 1)
 
     @contextmanager
-    def _spread(self, count: int) -> Iterator[None]:
-        """Inside, each thread is so many, which begin with its values and its memory."""
-        outer = self.numbers, self.loops, self.own, self.active, self.threads
+    def _spread(self, count: int, is_block: bool) -> Iterator[None]:
+        """Inside, each thread is so many, which begin with its values and its memory; of one block, or in so many blocks."""
+        outer = (
+            self.numbers,
+            self.loops,
+            self.own,
+            self.active,
+            self.threads,
+            self.shared,
+            self.block,
+            self.blocks,
+        )
         private = {key: array[None] for key, array in self.arrays.items() if key in self.private}
         own = {**private, **self.own}
         self.threads *= count
         self.numbers = {key: self._each_of(count, value) for key, value in self.numbers.items()}
         self.loops = {key: self._each_of(count, value) for key, value in self.loops.items()}
         self.own = {key: np.repeat(array, count, axis=0) for key, array in own.items()}
-        self.active = np.repeat(self.active, count)
+        self.active, self.block = np.repeat(self.active, count), np.repeat(self.block, count)
+        if is_block:
+            self.block = self.block * count + np.tile(np.arange(count), self.threads // count)
+            self.shared = {key: np.repeat(array, count, axis=0) for key, array in self.shared.items()}
+            self.blocks *= count
         try:
             yield
         finally:
-            self.numbers, self.loops, self.own, self.active, self.threads = outer
+            (
+                self.numbers,
+                self.loops,
+                self.own,
+                self.active,
+                self.threads,
+                self.shared,
+                self.block,
+                self.blocks,
+            ) = outer
 
     def _each_of(self, count: int, value: Array) -> Array:
         return np.repeat(value, count) if value.ndim else value
@@ -244,10 +280,11 @@ class Lockstep(ThreadValues):
             if all(bool((values == values[:1]).all()) for values in terms):
                 self._once(node, reduced)
                 return
-            # Each thread adds a term of its own to one result: their order is that of a loop.
-            for thread in np.flatnonzero(self.active):
+            # Each thread adds a term of its own to one result: the order of terms is that of a loop.
+            every = np.stack([self.each(self.numbers[axis.var]) for axis in reduced])
+            for term in np.unique(every[:, self.active], axis=1).T:
                 self.interrupt.check()
-                with self.only(np.arange(self.threads) == thread):
+                with self.only((every == term[:, None]).all(axis=0)):
                     self._once(node, reduced)
 
     def _once(self, node: t.SBlock, reduced: Sequence[t.IterVar]) -> None:
@@ -263,18 +300,23 @@ class Lockstep(ThreadValues):
     def _allocate(self, buffer: Buffer) -> None:
         if buffer.dtype.lanes != 1 or buffer.dtype is HANDLE:
             raise self.refuse(f"{buffer.name}, a buffer of {buffer.dtype},")
+        if not buffer.scope.startswith(("local", "shared", "global")) and buffer.scope:
+            raise self.refuse(f"{buffer.name}, a buffer of the scope {buffer.scope},")
         kind, lengths = np.dtype(element(buffer.dtype)), [self.common(dim) for dim in buffer.shape]
+        is_shared = buffer.scope.startswith("shared")
         is_own = self.threads > 1 and not buffer.scope.startswith(("shared", "global"))
         shape = tuple([length for length in lengths if length is not None])
         if len(shape) < len(lengths):
             raise self.refuse(f"{buffer.name}, a buffer whose size differs from thread to thread,")
-        size = kind.itemsize * (self.threads if is_own else 1)
+        size = kind.itemsize * (self.threads if is_own else self.blocks if is_shared else 1)
         for length in shape:
             size *= length
         if min(shape, default=0) < 0 or size > MEMORY_LIMIT:
             raise MemoryError
         if is_own:
             self.own[buffer] = np.full((self.threads, *shape), poison(buffer.dtype), kind)
+        elif is_shared:
+            self.shared[buffer] = np.full((self.blocks, *shape), poison(buffer.dtype), kind)
         else:
             self.arrays[buffer] = np.full(shape, poison(buffer.dtype), kind)
 
@@ -302,7 +344,7 @@ class Lockstep(ThreadValues):
             self.numbers[buffer] = np.where(self.active, value, before).astype(element(buffer.dtype))
             return
         places = self.places(buffer, node.indices)
-        array = self.own[buffer] if buffer in self.own else self.arrays[buffer]
+        array = self.memory(buffer)
         array[tuple([place[self.active] for place in places])] = self.each(value)[self.active]
 
     def _evaluate(self, node: t.Evaluate) -> None:

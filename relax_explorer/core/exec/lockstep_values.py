@@ -27,7 +27,8 @@ _SIZES = (1, 8, 16, 32, 64)  # of integers that numpy has, and of bools
 class ThreadValues:
     """Variables and buffers of the threads of a block. `active` tells which of them run the current statement.
 
-    `own` holds the buffers of which each thread has its own, with the threads as their first axis.
+    `own` holds the buffers of which each thread has its own, with the threads as their first axis, and `shared` those of blocks;
+    `block` is the number of each thread's block.
     """
 
     def __init__(self, fn: t.PrimFunc) -> None:
@@ -39,6 +40,8 @@ class ThreadValues:
         self.threads = 1
         self.active = np.ones(1, np.bool_)
         self.own: dict[Buffer, Array] = {}
+        self.shared: dict[Buffer, Array] = {}
+        self.block, self.blocks = np.zeros(1, np.int64), 1
 
     def refuse(self, what: str, place: t.Stmt | None = None) -> Failure:
         """The failure for a part that can't be evaluated."""
@@ -79,13 +82,21 @@ class ThreadValues:
         finally:
             self.active = outer
 
+    def memory(self, buffer: Buffer) -> Array:
+        """The elements of a buffer, for all threads or blocks that have their own."""
+        found = self.own.get(buffer)
+        found = self.shared.get(buffer) if found is None else found
+        return self.arrays[buffer] if found is None else found
+
     # -- elements -------------------------------------------------------------------------------------------------
 
     def places(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> tuple[Array, ...]:
         """The checked indices of elements, one for each thread; those of inactive threads are inside, too."""
-        is_own = buffer in self.own
-        shape = self.own[buffer].shape[1:] if is_own else self.arrays[buffer].shape
-        found = [np.arange(self.threads)] if is_own else []
+        owner = (
+            np.arange(self.threads) if buffer in self.own else self.block if buffer in self.shared else None
+        )
+        found = [] if owner is None else [owner]
+        shape = self.memory(buffer).shape[len(found) :]
         for axis, index in enumerate(indices):
             place, length = self.each(self.of(index)).astype(np.int64), shape[axis]
             out = self.active & ((place < 0) | (place >= length))
@@ -99,7 +110,7 @@ class ThreadValues:
         if buffer.is_scalar:
             return self.numbers[buffer]
         places = self.places(buffer, expr.indices)
-        array = self.own[buffer] if buffer in self.own else self.arrays[buffer]
+        array = self.memory(buffer)
         if not array.size:
             return _zero(expr.dtype)
         return np.asarray(array[places]).astype(element(buffer.dtype), copy=False)
