@@ -77,9 +77,17 @@ def _with_constants(fn: e.Function, params: Sequence[e.Var], entry: Entry) -> e.
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
+_WORK = "transform_params"
+
+
+def does_work_on_weights(name: str) -> bool:
+    """True for the name of a function that `LiftTransformParams` splits off. It runs with the function that it comes from."""
+    return name == _WORK or name.endswith(f"_{_WORK}")
+
+
 def work_on_weights(module: IRModule, entry: Entry) -> str | None:
     """The function that does the work on weights which the function did in the stage of the entry."""
-    for name in (f"{entry.function}_transform_params", "transform_params"):
+    for name in (f"{entry.function}_{_WORK}", _WORK):
         if name in module.relax_functions and name not in entry.module.functions:
             return name
     return None

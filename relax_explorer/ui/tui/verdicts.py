@@ -14,6 +14,7 @@ from relax_explorer.core.session.compiled_beside import runs_in, with_values
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.equal_terms import on_equal_terms
 from relax_explorer.core.session.folders import address
+from relax_explorer.core.session.former_parameters import does_work_on_weights
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.recorded import built, stage_of
@@ -156,7 +157,7 @@ class Verdicts:
         """The stages from the first that has the function under the cursor, if a pass made it for callers from outside."""
         name, last = self.run.function(), session.stages[-1].number
         found = [name in item.module.relax_functions for item in session.stages]
-        if all(found) or not any(found):
+        if all(found) or not any(found) or does_work_on_weights(name):
             return None
         first = session.stages[found.index(True)]
         is_made = first.number > 0 and not first.module.relax_functions[name].is_private
