@@ -9,6 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec import lockstep_kernel
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, lengths_of
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
@@ -147,6 +148,23 @@ def test_each_block_begins_anew() -> None:
     launch = f'with T.launch_thread("threadIdx.x", 4) as tx:\n{indented(body)}'
     blocks = f'for bx in T.thread_binding(2, thread="blockIdx.x"):\n{indented(launch)}'
     assert ran(function(blocks)) == [3, 2, 1, 0, 7, 6, 5, 4]
+
+
+@pytest.mark.parametrize("bytes_at_once", [1 << 26, 40, 1])
+@pytest.mark.parametrize("is_inside", [True, False])
+@pytest.mark.parametrize("scope", ["local", "shared"])
+def test_elements_that_threads_number_stay_from_loop_to_loop(
+    scope: str, is_inside: bool, bytes_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As schedules with partial sums have them: an axis for the threads, in memory of the block or of the whole kernel."""
+    monkeypatch.setattr(lockstep_kernel, "_MOST_BYTES", bytes_at_once)
+    first = 'for tx in T.thread_binding(4, thread="threadIdx.x"):\n    L[tx] = A[bx * 4 + tx]'
+    second = 'for ty in T.thread_binding(4, thread="threadIdx.x"):\n    B[bx * 4 + ty] = L[ty]'
+    memory = f'L = T.sblock_alloc_buffer((4,), "float32", scope="{scope}")\n'
+    body = f'{memory if is_inside else ""}{first}\nT.tvm_storage_sync("shared")\n{second}'
+    inner = f"with T.sblock('work'):\n{indented(body)}"
+    blocks = f'for bx in T.thread_binding(2, thread="blockIdx.x"):\n{indented(inner)}'
+    assert ran(function(f"{'' if is_inside else memory}{blocks}")) == list(range(8))
 
 
 @pytest.mark.parametrize("place", ["0", "tx // 8"])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,10 +30,11 @@ from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer
-from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
+from relax_explorer.core.tir.traverse import children, expressions, statements, subexpressions
 
 _THREADS = ("threadIdx", "vthread")
 _MOST_THREADS = 1 << 17  # that run at once
+_MOST_BYTES = 1 << 26  # of memory of blocks that run at once
 _BARRIERS = ("tvm_storage_sync",)
 _NEEDED: PerNode[bool] = PerNode()
 
@@ -42,7 +45,7 @@ def in_lockstep(fn: t.PrimFunc) -> bool:
 
 
 def _is_needed(fn: t.PrimFunc) -> bool:
-    launches = any(type(node) is t.AttrStmt and node.key == "launch_thread" for node in statements(fn.body))
+    launches = any(type(node) is t.AttrStmt and _launch(node) is not None for node in statements(fn.body))
     return launches or exchange(fn)
 
 
@@ -65,6 +68,39 @@ def run_lockstep(
         raise kernel_traps.failed(fn, error) from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """Threads or blocks that a loop or `T.launch_thread` begins: their variable, its first value and their number."""
+
+    var: p.PrimVar
+    start: p.PrimExpr
+    extent: p.PrimExpr
+    is_block: bool
+
+
+def _launch(node: t.Stmt) -> _Launch | None:
+    """What a statement launches; None for others."""
+    if type(node) is t.For and node.kind == "thread_binding":
+        return _Launch(node.var, node.start, node.extent, not str(node.thread).startswith(_THREADS))
+    if type(node) is t.AttrStmt and node.key == "launch_thread":
+        var, thread = node.subject
+        return _Launch(var, p.IntImm(0, var.dtype), node.value, not thread.value.startswith(_THREADS))
+    return None
+
+
+def _threads_inside(node: t.Stmt) -> int:
+    """The most threads that a block has inside a statement. A number that is computed counts as what GPUs have at most."""
+    inner, found = max(map(_threads_inside, children(node)), default=1), _launch(node)
+    if found is None or found.is_block:
+        return inner
+    return inner * max(1, found.extent.value if isinstance(found.extent, p.IntImm) else 1024)
+
+
+def _repeated(values: Array, count: int) -> Array:
+    """The values of threads for so many threads each; a scalar, which all have, stays."""
+    return np.repeat(values, count) if values.ndim else values
+
+
 def _private(fn: t.PrimFunc) -> frozenset[Buffer]:
     """The local buffers of which each thread has its own, wherever they are allocated: no thread tells which element it means.
 
@@ -74,10 +110,9 @@ def _private(fn: t.PrimFunc) -> frozenset[Buffer]:
     found: set[Buffer] = set()
     for node in statements(fn.body):
         by_thread |= {var for var, *values in _binds(node) if by_thread & set(p.free_vars(*values))}
-        if type(node) is t.For and str(node.thread).startswith(_THREADS):
-            by_thread.add(node.var)
-        elif type(node) is t.AttrStmt and node.key == "launch_thread":
-            by_thread.add(node.subject[0])
+        launched = _launch(node)
+        if launched is not None and not launched.is_block:
+            by_thread.add(launched.var)
         elif type(node) is t.BufferStore:
             found |= _ignoring(node.buffer, node.indices, by_thread)
         for part in subexpressions(*expressions(node)):
@@ -146,8 +181,9 @@ class Lockstep(ThreadValues):
     # -- loops ----------------------------------------------------------------------------------------------------
 
     def _for(self, node: t.For) -> None:
-        if node.kind == "thread_binding":
-            self._threads(node.var, str(node.thread), node.start, node.extent, node.body)
+        launched = _launch(node)
+        if launched is not None:
+            self._launched(launched, node.body)
             return
         step = 1 if node.step is None else self.common(node.step)
         if step is None or step < 1:
@@ -164,87 +200,61 @@ class Lockstep(ThreadValues):
         self.loops = outer
 
     def _attr(self, node: t.AttrStmt) -> None:
-        if node.key != "launch_thread":
+        launched = _launch(node)
+        if launched is None:
             self.run(node.body)
-            return
-        var, thread = node.subject
-        self._threads(var, thread.value, p.IntImm(0, var.dtype), node.value, node.body)
+        else:
+            self._launched(launched, node.body)
 
-    def _threads(
-        self, var: p.PrimVar, kind: str, start: p.PrimExpr, extent: p.PrimExpr, body: t.Stmt
-    ) -> None:
-        """Threads of a block, which run together, as blocks do, as many as memory allows."""
-        first, count = self.common(start), self.common(extent)
+    def _launched(self, found: _Launch, body: t.Stmt) -> None:
+        """Run a statement in all threads of a block at once, or in as many blocks at a time as memory allows."""
+        first, count = self.common(found.start), self.common(found.extent)
         if first is None or count is None:
-            raise self.refuse(f"a number of threads that differs from thread to thread ({extent})")
-        is_block = not kind.startswith(_THREADS)
-        each = max(1, _MOST_THREADS // (self.threads * (self._inside(body) if is_block else 1)))
-        if not is_block and count > each:
+            raise self.refuse(f"a number of threads that differs from thread to thread ({found.extent})")
+        each = self._blocks_at_once(body) if found.is_block else _MOST_THREADS // self.threads
+        if not found.is_block and count > each:
             raise self.refuse(f"a block of {count * self.threads} threads")
         for at in range(first, first + count, each):
             self.interrupt.check()
-            numbers = np.arange(at, min(at + each, first + count), dtype=element(var.dtype))
-            with self._spread(len(numbers), is_block):
-                self.numbers[var] = self.loops[var] = np.tile(numbers, self.threads // len(numbers))
+            numbers = np.arange(at, min(at + each, first + count), dtype=element(found.var.dtype))
+            with self._spread(len(numbers), found.is_block):
+                self.numbers[found.var] = self.loops[found.var] = np.tile(
+                    numbers, self.threads // len(numbers)
+                )
                 self.run(body)
 
-    def _inside(self, node: t.Stmt) -> int:
-        """The threads of blocks inside a statement, as far as their number is known there; else as many as GPUs have at most."""
-        found = 1
-        for part in statements(node):
-            extent = None
-            if type(part) is t.For and str(part.thread).startswith(_THREADS):
-                extent = part.extent
-            elif (
-                type(part) is t.AttrStmt
-                and part.key == "launch_thread"
-                and part.subject[1].value.startswith(_THREADS)
-            ):
-                extent = part.value
-            if extent is not None:
-                found *= extent.value if isinstance(extent, p.IntImm) else 1024
-        return max(found, 1)
+    def _blocks_at_once(self, body: t.Stmt) -> int:
+        """How many blocks each thread becomes at a time: as many as the threads in them and the memory of blocks allow."""
+        memory = sum([array.nbytes for array in self.shared.values()])
+        return max(
+            1, min(_MOST_THREADS // (self.threads * _threads_inside(body)), _MOST_BYTES // max(1, memory))
+        )
 
     @contextmanager
     def _spread(self, count: int, is_block: bool) -> Iterator[None]:
         """Inside, each thread is so many, which begin with its values and its memory; of one block, or in so many blocks."""
-        outer = (
-            self.numbers,
-            self.loops,
-            self.own,
-            self.active,
-            self.threads,
-            self.shared,
-            self.block,
-            self.blocks,
-        )
-        private = {key: array[None] for key, array in self.arrays.items() if key in self.private}
-        own = {**private, **self.own}
+        outer = vars(self).copy()
         self.threads *= count
-        self.numbers = {key: self._each_of(count, value) for key, value in self.numbers.items()}
-        self.loops = {key: self._each_of(count, value) for key, value in self.loops.items()}
-        self.own = {key: np.repeat(array, count, axis=0) for key, array in own.items()}
-        self.active, self.block = np.repeat(self.active, count), np.repeat(self.block, count)
+        self.numbers = {key: _repeated(value, count) for key, value in self.numbers.items()}
+        self.loops = {key: _repeated(value, count) for key, value in self.loops.items()}
+        self.active = np.repeat(self.active, count)
         if is_block:
-            self.block = self.block * count + np.tile(np.arange(count), self.threads // count)
-            self.shared = {key: np.repeat(array, count, axis=0) for key, array in self.shared.items()}
             self.blocks *= count
+            self.block = np.repeat(self.block * count, count) + np.tile(
+                np.arange(count), self.threads // count
+            )
+            if count > 1:  # else the same memory, which may be large
+                self.shared = {key: np.repeat(array, count, axis=0) for key, array in self.shared.items()}
+        else:
+            private = {key: array[self.block] for key, array in self.shared.items() if key in self.private}
+            self.own = {
+                key: np.repeat(array, count, axis=0) for key, array in {**private, **self.own}.items()
+            }
+            self.block = np.repeat(self.block, count)
         try:
             yield
         finally:
-            (
-                self.numbers,
-                self.loops,
-                self.own,
-                self.active,
-                self.threads,
-                self.shared,
-                self.block,
-                self.blocks,
-            ) = outer
-
-    def _each_of(self, count: int, value: Array) -> Array:
-        return np.repeat(value, count) if value.ndim else value
+            vars(self).update(outer)  # what all threads share, `arrays`, is the same object
 
     def _while(self, node: t.While) -> None:
         outer = self.active
@@ -303,22 +313,26 @@ class Lockstep(ThreadValues):
         if not buffer.scope.startswith(("local", "shared", "global")) and buffer.scope:
             raise self.refuse(f"{buffer.name}, a buffer of the scope {buffer.scope},")
         kind, lengths = np.dtype(element(buffer.dtype)), [self.common(dim) for dim in buffer.shape]
-        is_shared = buffer.scope.startswith("shared")
-        is_own = self.threads > 1 and not buffer.scope.startswith(("shared", "global"))
+        kept, owners = self._place(buffer)
         shape = tuple([length for length in lengths if length is not None])
         if len(shape) < len(lengths):
             raise self.refuse(f"{buffer.name}, a buffer whose size differs from thread to thread,")
-        size = kind.itemsize * (self.threads if is_own else self.blocks if is_shared else 1)
+        size = kind.itemsize * prod(owners)
         for length in shape:
             size *= length
         if min(shape, default=0) < 0 or size > MEMORY_LIMIT:
             raise MemoryError
-        if is_own:
-            self.own[buffer] = np.full((self.threads, *shape), poison(buffer.dtype), kind)
-        elif is_shared:
-            self.shared[buffer] = np.full((self.blocks, *shape), poison(buffer.dtype), kind)
-        else:
-            self.arrays[buffer] = np.full(shape, poison(buffer.dtype), kind)
+        kept[buffer] = np.full((*owners, *shape), poison(buffer.dtype), kind)
+
+    def _place(self, buffer: Buffer) -> tuple[dict[Buffer, Array], tuple[int, ...]]:
+        """Where a buffer belongs that is allocated now, and the threads or blocks that have one of their own."""
+        if buffer.scope.startswith("global") or (not buffer.scope and self.threads == 1):
+            return self.arrays, ()
+        if (
+            buffer.scope.startswith("shared") or self.threads == self.blocks
+        ):  # no thread of a block is told yet
+            return self.shared, (self.blocks,)
+        return self.own, (self.threads,)
 
     def _alloc(self, node: t.AllocBuffer) -> None:
         if node.buffer.data is not None:

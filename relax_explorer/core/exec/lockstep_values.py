@@ -92,10 +92,11 @@ class ThreadValues:
 
     def places(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> tuple[Array, ...]:
         """The checked indices of elements, one for each thread; those of inactive threads are inside, too."""
-        owner = (
-            np.arange(self.threads) if buffer in self.own else self.block if buffer in self.shared else None
-        )
-        found = [] if owner is None else [owner]
+        found: list[Array] = []
+        if buffer in self.own:
+            found = [np.arange(self.threads)]
+        elif buffer in self.shared:
+            found = [self.block]
         shape = self.memory(buffer).shape[len(found) :]
         for axis, index in enumerate(indices):
             place, length = self.each(self.of(index)).astype(np.int64), shape[axis]
