@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,7 +13,13 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.former_parameters import completed
 from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
+
+
+def first_with(stages: Iterable[Stage | Snapshot], function: str) -> int | None:
+    """The place of the first stage that has a Relax function; None if none has it. One that can't be read has none."""
+    return next((place for place, stage in enumerate(stages) if function in _functions(stage)), None)
 
 
 def having(build: Build, function: str) -> tuple[Build, str]:
@@ -21,18 +27,16 @@ def having(build: Build, function: str) -> tuple[Build, str]:
 
     Passes make functions: `Gradient` adds those that train, for example. Raises Failure if no stage has it.
     """
-    number = next(
-        (n for n, stage in enumerate(build.stages) if function in _functions(stage)), len(build.stages)
-    )
-    if number == 0:
+    place = first_with(build.stages, function)
+    if place == 0:
         return build, ""
-    if number == len(build.stages):
+    if place is None:
         has = ", ".join(sorted({name for stage in build.stages for name in _functions(stage)})) or "none"
         text = f"no stage of {build.path} has a Relax function {function!r}"
         raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"they have {has}"))
-    first = build.stages[number]
+    first = build.stages[place]
     changing = [stage for stage in build.changing() if stage.number > first.number]
-    before = [stage.number for stage in build.stages[:number]]
+    before = [stage.number for stage in build.stages[:place]]
     where = f"stage {before[0]} has" if len(before) == 1 else f"stages {before[0]} to {before[-1]} have"
     part = replace(build, stages=(first, *changing), snapshots=(), passes=())
     return part, f"{where} no function {function!r}: the first stage is {first}"
@@ -53,11 +57,11 @@ def not_run(stages: Sequence[Stage], samples: Sequence[Sample], function: str) -
     return tuple([name for name, is_called in found.items() if not is_called])
 
 
-def _functions(stage: Stage) -> Sequence[str]:
+def _functions(stage: Stage | Snapshot) -> Sequence[str]:
     return [name for module in _modules([stage]) for name in module.relax_functions]
 
 
-def _modules(stages: Sequence[Stage]) -> Iterator[IRModule]:
+def _modules(stages: Iterable[Stage | Snapshot]) -> Iterator[IRModule]:
     for stage in stages:
         with suppress(Failure):  # the test of the stage tells what is wrong with it
             yield stage.module

@@ -20,6 +20,7 @@ from relax_explorer.core.session.naming import names_from
 from relax_explorer.core.session.recorded import built, stage_of
 from relax_explorer.core.session.samples import Sample, program_of, sample_of_calls, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.tested_functions import first_with
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -155,13 +156,12 @@ class Verdicts:
 
     def _since(self, session: Session) -> tuple[int, int] | None:
         """The stages from the first that has the function under the cursor, if a pass made it for callers from outside."""
-        name, last = self.run.function(), session.stages[-1].number
-        found = [name in item.module.relax_functions for item in session.stages]
-        if all(found) or not any(found) or does_work_on_weights(name):
+        name = self.run.function()
+        place = first_with(session.stages, name)
+        if not place or does_work_on_weights(name):
             return None
-        first = session.stages[found.index(True)]
-        is_made = first.number > 0 and not first.module.relax_functions[name].is_private
-        return (first.number, last) if is_made else None
+        is_private = session.stages[place].module.relax_functions[name].is_private
+        return None if is_private else (place, len(session.stages) - 1)
 
     def _tell(self, session: Session, found: Bisection) -> None:
         """Show the tests of the stages; the lines of the wrong one lead to the value that is wrong there."""
