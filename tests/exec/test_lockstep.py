@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,18 @@ def test_elements_that_threads_number_stay_from_loop_to_loop(
     inner = f"with T.sblock('work'):\n{indented(body)}"
     blocks = f'for bx in T.thread_binding(2, thread="blockIdx.x"):\n{indented(inner)}'
     assert ran(function(f"{'' if is_inside else memory}{blocks}")) == list(range(8))
+
+
+def test_large_memory_of_blocks_is_not_there_for_each_block() -> None:
+    """Before TVM makes buffers compact, a schedule has one in shared memory that is as large as a whole operand."""
+    memory = f'S = T.sblock_alloc_buffer(({1 << 22},), "float32", scope="shared")\n'
+    lines = "S[bx * 8 + tx] = A[tx]\nT.tvm_storage_sync('shared')\nB[tx] = S[bx * 8 + 7 - tx]"
+    body = f'for tx in T.thread_binding(8, thread="threadIdx.x"):\n{indented(lines)}'
+    fn = function(f'{memory}for bx in T.thread_binding(64, thread="blockIdx.x"):\n{indented(body)}')
+    tracemalloc.start()
+    assert ran(fn) == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert tracemalloc.get_traced_memory()[1] < 1.5 * (4 << 22)
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("place", ["0", "tx // 8"])
