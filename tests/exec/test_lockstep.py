@@ -151,7 +151,7 @@ def test_each_block_begins_anew() -> None:
     assert ran(function(blocks)) == [3, 2, 1, 0, 7, 6, 5, 4]
 
 
-@pytest.mark.parametrize("bytes_at_once", [1 << 26, 40, 1])
+@pytest.mark.parametrize("bytes_at_once", [1 << 24, 40, 1])
 @pytest.mark.parametrize("is_inside", [True, False])
 @pytest.mark.parametrize("scope", ["local", "shared"])
 def test_elements_that_threads_number_stay_from_loop_to_loop(

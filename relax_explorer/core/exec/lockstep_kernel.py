@@ -34,7 +34,7 @@ from relax_explorer.core.tir.traverse import children, expressions, statements, 
 
 _THREADS = ("threadIdx", "vthread")
 _MOST_THREADS = 1 << 17  # that run at once
-_MOST_BYTES = 1 << 26  # of memory of blocks that run at once
+_MOST_BYTES = 1 << 24  # of memory of blocks that run at once
 _BARRIERS = ("tvm_storage_sync",)
 _NEEDED: PerNode[bool] = PerNode()
 
@@ -328,9 +328,8 @@ class Lockstep(ThreadValues):
         """Where a buffer belongs that is allocated now, and the threads or blocks that have one of their own."""
         if buffer.scope.startswith("global") or (not buffer.scope and self.threads == 1):
             return self.arrays, ()
-        if (
-            buffer.scope.startswith("shared") or self.threads == self.blocks
-        ):  # no thread of a block is told yet
+        is_before_threads = self.threads == self.blocks  # the threads of a block are not launched yet
+        if buffer.scope.startswith("shared") or is_before_threads:
             return self.shared, (self.blocks,)
         return self.own, (self.threads,)
 
