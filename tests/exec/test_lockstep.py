@@ -293,6 +293,6 @@ def test_the_debugger_runs_such_a_kernel_as_a_whole() -> None:
     module = rxe.parse(TURNED)
     args = [np.arange(8, dtype="float32")]
     debugger = Debugger(module, "main", args)
-    with pytest.raises(Failure, match="the threads of this PrimFunc work together"):
+    with pytest.raises(Failure, match="this PrimFunc runs as a whole"):
         debugger.enter()
     assert rxe.run(module, "main", args).tolist() == [7, 6, 5, 4, 3, 2, 1, 0]

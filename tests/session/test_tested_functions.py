@@ -144,5 +144,5 @@ async def test_b_names_what_did_not_run(tmp_path: Path) -> None:
         await press(pilot, app, "B")
         await idle(pilot, app)
         text = screen_text(app)
-        assert "Every stage gives the results of the first one" in text
+        assert "main: every stage gives the same results" in text
         assert "1 function did not run (B in one runs it): gradient" in text

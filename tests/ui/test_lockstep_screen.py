@@ -383,4 +383,4 @@ async def test_the_cursor_may_stand_in_a_function_that_one_stage_lacks(tmp_path:
         await press(pilot, app, "1")
         assert app.state.selection.function == "main_transform_params"
         await press(pilot, app, "B")
-        await wait(pilot, lambda: "Every stage gives the results of the first one" in screen_text(app))
+        await wait(pilot, lambda: "Every stage gives the same results" in screen_text(app))

@@ -461,10 +461,8 @@ def entered(machine: Machine, name: str) -> KernelWalk:
         machine.attempt()
     except _Entered as call:
         if in_lockstep(call.fn):
-            text = (
-                "the threads of this PrimFunc work together, so its stores have no order: it runs as a whole"
-            )
-            raise fault(codes.NO_KERNEL, text, call.fn) from None
+            text = "this PrimFunc runs as a whole: its threads work together, so its stores have no order"
+            raise fault(codes.NO_KERNEL, text, call.fn, "step over it") from None
         passed = uncompiled(call.fn).passed(call.args_given)
         return KernelWalk(call.fn, name, passed, machine.interrupt)
     finally:

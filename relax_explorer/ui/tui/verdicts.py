@@ -150,7 +150,7 @@ class Verdicts:
             if found is None:
                 self.app.say("cancelled")
             else:
-                self._tell(session, found)
+                self._tell(session, found, name)
 
         self.app.jobs.start("compare", "bisecting", work, done)
 
@@ -163,12 +163,13 @@ class Verdicts:
         is_private = session.stages[place].module.relax_functions[name].is_private
         return None if is_private else (place, len(session.stages) - 1)
 
-    def _tell(self, session: Session, found: Bisection) -> None:
+    def _tell(self, session: Session, found: Bisection, function: str) -> None:
         """Show the tests of the stages; the lines of the wrong one lead to the value that is wrong there."""
         if found.failed is None:
-            said = outcome_text(found) if found.unknown else "every stage gives the results of the first one"
+            said = outcome_text(found) if found.unknown else "every stage gives the same results"
+            title = f"{visible(function, 40)}: {said}" if found.not_run else said[0].upper() + said[1:]
             aside = [Row(line) for line in not_run_lines(found.not_run, "B in one runs it")]
-            self.app.show_rows(said[0].upper() + said[1:], [*_attempt_rows(session, found), *aside])
+            self.app.show_rows(title, [*_attempt_rows(session, found), *aside])
             return
         verdict = found.comparison.first if found.comparison is not None else None
         side = (
