@@ -167,7 +167,11 @@ class Verdicts:
         """Show the tests of the stages; the lines of the wrong one lead to the value that is wrong there."""
         if found.failed is None:
             said = outcome_text(found) if found.unknown else "every stage gives the same results"
-            title = f"{visible(function, 40)}: {said}" if found.not_run else said[0].upper() + said[1:]
+            title = (
+                f"{visible(function, 40)}: {said}"
+                if function and found.not_run
+                else said[0].upper() + said[1:]
+            )
             aside = [Row(line) for line in not_run_lines(found.not_run, "B in one runs it")]
             self.app.show_rows(title, [*_attempt_rows(session, found), *aside])
             return
