@@ -10,7 +10,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
-from relax_explorer.core.exec.lockstep_kernel import in_lockstep
+from relax_explorer.core.exec.simt_kernel import needs_simt
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.perf.exec import _program
 
@@ -107,7 +107,7 @@ def shift(body: str) -> PrimFunc:
 @pytest.mark.parametrize("kernel", [compile_prim_func, uncompiled])
 @pytest.mark.parametrize("body", [APART, REFILLED, OWN, OWN_ELEMENT, ADDED_TO])
 def test_threads_run_one_after_the_other(body: str, kernel: Compile) -> None:
-    assert not in_lockstep(shift(body))
+    assert not needs_simt(shift(body))
     result = np.zeros(8, "float32")
     kernel(shift(body))(np.arange(8, dtype="float32"), result)
     assert result.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
@@ -122,7 +122,7 @@ def test_blocks_have_memory_of_their_own() -> None:
 @pytest.mark.parametrize("kernel", [compile_prim_func, uncompiled])
 @pytest.mark.parametrize("body", [TOGETHER, BY_BLOCK, BY_LET, IN_ONE_BLOCK, BY_LOOP, WAITING])
 def test_threads_that_exchange_values_run_together(body: str, kernel: Compile) -> None:
-    assert in_lockstep(shift(body))
+    assert needs_simt(shift(body))
     result = np.zeros(8, "float32")
     kernel(shift(body))(np.arange(8, dtype="float32"), result)
     assert result.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]

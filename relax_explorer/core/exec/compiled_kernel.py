@@ -29,7 +29,6 @@ from relax_explorer.core.exec.kernel_code import (
 )
 from relax_explorer.core.exec.kernel_memory import described
 from relax_explorer.core.exec.kernel_pieces import Pieces, filled, pieces
-from relax_explorer.core.exec.lockstep_kernel import in_lockstep, run_lockstep
 from relax_explorer.core.exec.loop_fusion import forwarded
 from relax_explorer.core.exec.loop_nests import (
     ANY,
@@ -44,6 +43,7 @@ from relax_explorer.core.exec.machine_code import (
 from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import Misfit
+from relax_explorer.core.exec.simt_kernel import needs_simt, run_simt
 from relax_explorer.core.exec.values import Value, fault
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, has_type, limits
@@ -64,10 +64,10 @@ _THREADS = (
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = False) -> Kernel:
     """The kernel of a PrimFunc. Equal texts share one. The directory `cache`, if given, keeps the machine code.
 
-    LLVM compiles it, unless it shall be `by_numba`, or its threads work together (`lockstep_kernel`). Raises Failure if a part has no translation.
+    LLVM compiles it, unless it shall be `by_numba`, or its threads work together (`simt_kernel`). Raises Failure if a part has no translation.
     """
     fn = without_views(fn)
-    if in_lockstep(fn):
+    if needs_simt(fn):
         return lengths_of(fn)
     divided = pieces(forwarded(fn), ANY if by_numba else PARALLEL)
     parts = None if divided is None else Divided(divided, cache, by_numba)
@@ -76,7 +76,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
     """The kernel of a PrimFunc that the reference evaluator runs. Raises Failure for what has no translation either."""
-    if not in_lockstep(fn):
+    if not needs_simt(fn):
         translate(without_views(fn))
     return lengths_of(fn)
 
@@ -249,8 +249,8 @@ class Kernel:
 
     def _run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> Any:
         if self.code is None:
-            if in_lockstep(self.fn):
-                return run_lockstep(self.fn, self.variables.shapes, values, interrupt)
+            if needs_simt(self.fn):
+                return run_simt(self.fn, self.variables.shapes, values, interrupt)
             return run_reference(self.fn, self.variables.shapes, values, interrupt)
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
         if self.variables.share(self.fn.params, values):

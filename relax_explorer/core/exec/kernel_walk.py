@@ -20,10 +20,10 @@ from relax_explorer.core.exec.first_store import always_read
 from relax_explorer.core.exec.frame import Evicted, Frame, recalled
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import REFERENCE, Kernels, allocate, by_symbol
-from relax_explorer.core.exec.lockstep_kernel import in_lockstep
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.reference_kernel import Array, Open, Reference, Returned
+from relax_explorer.core.exec.simt_kernel import needs_simt
 from relax_explorer.core.exec.values import UNKNOWN, Lengths, PackedFunction, Value, fault
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -460,7 +460,7 @@ def entered(machine: Machine, name: str) -> KernelWalk:
             frame.registers[slot] = value
         machine.attempt()
     except _Entered as call:
-        if in_lockstep(call.fn):
+        if needs_simt(call.fn):
             text = "this PrimFunc runs as a whole: its threads work together, so its stores have no order"
             raise fault(codes.NO_KERNEL, text, call.fn, "step over it") from None
         passed = uncompiled(call.fn).passed(call.args_given)

@@ -10,12 +10,12 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec import lockstep_kernel
+from relax_explorer.core.exec import simt_kernel
 from relax_explorer.core.exec.compiled_kernel import compile_prim_func, lengths_of
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.lockstep_kernel import in_lockstep, run_lockstep
 from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.simt_kernel import needs_simt, run_simt
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 DATA = Path(__file__).parent.parent / "data"
@@ -98,7 +98,7 @@ def test_kernels_of_threads_that_do_not_exchange_anything(fn: PrimFunc) -> None:
     args = [RANDOM.standard_normal(shape).astype("float32") for shape in shapes]
     compiled = [arg.copy() for arg in args]
     compile_prim_func(fn)(*compiled)
-    run_lockstep(fn, [], args, Interrupt())
+    run_simt(fn, [], args, Interrupt())
     for a, b in zip(args, compiled, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
@@ -117,7 +117,7 @@ def indented(text: str) -> str:
 def function(text: str, types: tuple[str, str] = ("float32", "float32")) -> PrimFunc:
     fn = rxe.parse(FUNCTION.format(*types, indented(text)))["f"]
     assert isinstance(fn, PrimFunc)
-    assert in_lockstep(fn)
+    assert needs_simt(fn)
     return fn
 
 
@@ -158,7 +158,7 @@ def test_elements_that_threads_number_stay_from_loop_to_loop(
     scope: str, is_inside: bool, bytes_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As schedules with partial sums have them: an axis for the threads, in memory of the block or of the whole kernel."""
-    monkeypatch.setattr(lockstep_kernel, "_MOST_BYTES", bytes_at_once)
+    monkeypatch.setattr(simt_kernel, "_MOST_BYTES", bytes_at_once)
     first = 'for tx in T.thread_binding(4, thread="threadIdx.x"):\n    L[tx] = A[bx * 4 + tx]'
     second = 'for ty in T.thread_binding(4, thread="threadIdx.x"):\n    B[bx * 4 + ty] = L[ty]'
     memory = f'L = T.sblock_alloc_buffer((4,), "float32", scope="{scope}")\n'
@@ -265,7 +265,7 @@ def test_a_run_can_be_cancelled() -> None:
     interrupt.cancel()
     fn = kernel("while A[tx] >= T.float32(0):\n    B[tx] = A[tx]")
     with pytest.raises(Cancelled):
-        run_lockstep(fn, [], [np.arange(8, dtype="float32"), np.zeros(8, "float32")], interrupt)
+        run_simt(fn, [], [np.arange(8, dtype="float32"), np.zeros(8, "float32")], interrupt)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Runs kernels whose GPU threads work together: the threads of a block run each statement at once, and all read before one writes.
+"""Runs kernels whose GPU threads work together (SIMT): the threads run each statement at once, and all read before one writes.
 
 So values go from thread to thread as with a barrier after each statement, and as in the lanes of a warp. It is how kernels mean it
 that have their barriers, and those that get them later (TVM puts `tvm_storage_sync` where threads share memory, behind the last Relax
@@ -18,10 +18,10 @@ import numpy as np
 from relax_explorer.core.exec import kernel_traps
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernel_memory import is_idle
-from relax_explorer.core.exec.lockstep_values import ThreadValues
 from relax_explorer.core.exec.loop_expr import element
 from relax_explorer.core.exec.loop_nests import exchange
 from relax_explorer.core.exec.reference_values import Stopped, poison
+from relax_explorer.core.exec.simt_values import ThreadValues
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE
@@ -39,7 +39,7 @@ _BARRIERS = ("tvm_storage_sync",)
 _NEEDED: PerNode[bool] = PerNode()
 
 
-def in_lockstep(fn: t.PrimFunc) -> bool:
+def needs_simt(fn: t.PrimFunc) -> bool:
     """True if the threads of a PrimFunc work together, or are launched where its text says so."""
     return _NEEDED.of(fn, _is_needed)
 
@@ -49,14 +49,14 @@ def _is_needed(fn: t.PrimFunc) -> bool:
     return launches or exchange(fn)
 
 
-def run_lockstep(
+def run_simt(
     fn: t.PrimFunc, variables: Sequence[p.PrimVar], values: Sequence[Value], interrupt: Interrupt
 ) -> None:
     """Run a PrimFunc on its arguments, as `run_reference` does. Fills the outputs.
 
     Raises Failure where the program stops or a part can't be run, Cancelled if interrupted.
     """
-    machine = Lockstep(fn, interrupt)
+    machine = SimtKernel(fn, interrupt)
     for param, value in zip((*fn.params, *variables), values, strict=True):
         machine.bind(param, value)
     try:
@@ -137,7 +137,7 @@ def _ignoring(buffer: Buffer, indices: tuple[p.PrimExpr, ...], by_thread: set[p.
     return {buffer} if is_local else set()
 
 
-class Lockstep(ThreadValues):
+class SimtKernel(ThreadValues):
     """Runs statements for the active threads."""
 
     def __init__(self, fn: t.PrimFunc, interrupt: Interrupt) -> None:
@@ -370,16 +370,16 @@ class Lockstep(ThreadValues):
             raise AssertionError(node.message)
 
 
-_STATEMENTS: dict[type, Callable[[Lockstep, Any], None]] = {
-    t.SeqStmt: Lockstep._seq,
-    t.For: Lockstep._for,
-    t.SBlock: Lockstep._block,
-    t.AllocBuffer: Lockstep._alloc,
-    t.BufferStore: Lockstep._store,
-    t.Evaluate: Lockstep._evaluate,
+_STATEMENTS: dict[type, Callable[[SimtKernel, Any], None]] = {
+    t.SeqStmt: SimtKernel._seq,
+    t.For: SimtKernel._for,
+    t.SBlock: SimtKernel._block,
+    t.AllocBuffer: SimtKernel._alloc,
+    t.BufferStore: SimtKernel._store,
+    t.Evaluate: SimtKernel._evaluate,
     t.LetStmt: lambda machine, node: machine._bound(node.var, node.value),
-    t.IfThenElse: Lockstep._if,
-    t.While: Lockstep._while,
-    t.AttrStmt: Lockstep._attr,
-    t.AssertStmt: Lockstep._assert,
+    t.IfThenElse: SimtKernel._if,
+    t.While: SimtKernel._while,
+    t.AttrStmt: SimtKernel._attr,
+    t.AssertStmt: SimtKernel._assert,
 }
