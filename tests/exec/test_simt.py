@@ -79,7 +79,7 @@ def test_a_wrong_kernel_is_noticed() -> None:
 
 
 # -- ordinary kernels ------------------------------------------------------------------------------------------------
-# Kernels that need no lockstep have the same values in it.
+# Kernels whose threads exchange nothing have the same values as SIMT.
 
 
 def kernels(*folders: str) -> list[object]:
